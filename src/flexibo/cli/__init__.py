@@ -14,6 +14,7 @@ import typer
 import flexibo
 from flexibo.cli._exit_status import MEANINGS, exit_with_status
 from flexibo.cli._help import LazyGroup
+from flexibo.cli._logs import VARIABLE, log_as_json_lines
 
 app = typer.Typer(
     name="flexibo",
@@ -42,5 +43,13 @@ def options(
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")
     ] = False,
+    log_json: Annotated[
+        bool,
+        typer.Option(
+            "--log-json", help="Log to standard error, one JSON object per line.", envvar=VARIABLE, show_envvar=True
+        ),
+    ] = False,
 ) -> None:
     """Multi-objective optimisation under a budget, one objective of one design at a time."""
+    if log_json:
+        log_as_json_lines()

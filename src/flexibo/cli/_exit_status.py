@@ -16,7 +16,7 @@ from typing import NoReturn
 import typer
 
 import flexibo
-from flexibo._internal.text import printable
+from flexibo.cli._logs import complain
 from flexibo.errors import FlexiBOError, MachineError, MissingExtraError
 from flexibo.storage import NoSuchStorageError, StorageError
 
@@ -96,9 +96,8 @@ def _report(error: BaseException) -> ExitStatus:
 
 
 def _print_error(text: str) -> None:
-    """Print a text, whose parts may come from outside, to standard error."""
     with suppress(OSError):
-        typer.echo(printable(text), err=True)
+        complain(text)
 
 
 def _status_of_exit(ended: SystemExit) -> int:

@@ -16,8 +16,9 @@ from rich.text import Text
 
 from flexibo import plots
 from flexibo._internal.numbers import cost_unit, format_number, format_spent
-from flexibo._internal.text import printable, printable_line
+from flexibo._internal.text import printable_line
 from flexibo.cli._exit_status import ExitStatus
+from flexibo.cli._logs import complain
 from flexibo.cli._measure import is_interrupted
 from flexibo.cli._storage import STORAGE_VARIABLE, has_password, short_url
 from flexibo.cli._text import print_json, printable_console, typed_command
@@ -161,7 +162,7 @@ def exit_after(study: Study, *, ran: bool) -> None:
     if ran and is_interrupted(study):
         raise typer.Exit(ExitStatus.INTERRUPTED)
     if complaint := failure(study):
-        typer.echo(printable(complaint), err=True)
+        complain(complaint)
         raise typer.Exit(ExitStatus.NOTHING)
 
 

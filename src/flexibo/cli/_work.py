@@ -15,6 +15,7 @@ from typing import Any
 import typer
 
 from flexibo.cli._build_system import rebuild_system
+from flexibo.cli._logs import logs_json_lines
 from flexibo.cli._measure import leading_objectives
 from flexibo.cli._options import StudyOptions, SystemOptions
 from flexibo.cli._run_file import chosen_storage, join_study, note_change
@@ -203,7 +204,10 @@ def _await_study(url: str, name: str, patience: float) -> str:
 
 @contextmanager
 def _failures_logged_once() -> Iterator[None]:
-    """A context without the log messages on failures: each evaluation has a line already."""
+    """A context without the log messages on failures, as each evaluation has a line already; a log file has both."""
+    if logs_json_lines():
+        yield
+        return
     log = logging.getLogger("flexibo.study.failures")
     before = log.level
     log.setLevel(logging.ERROR)

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from flexibo.cli._logs import complain
 from flexibo.cli._storage import STORAGE_VARIABLE, storage_url
 from flexibo.cli._text import squeezed
 from flexibo.errors import missing_extra
@@ -76,7 +77,7 @@ def _print_studies(url: str) -> None:
     try:
         number = len(stored_studies(url, patience=3.0))
     except StorageError as error:
-        typer.echo(f"flexibo: {squeezed(str(error))} The dashboard shows it once it can be read.", err=True)
+        complain(f"flexibo: {squeezed(str(error))} The dashboard shows it once it can be read.")
     else:
         typer.echo(f"{squeezed(shown_url(url))}: {number} {'study' if number == 1 else 'studies'}")
 

@@ -1,4 +1,4 @@
-"""The web application: the page, its files, and the details and views of studies as JSON."""
+"""The web application: the page, its files, the details and views of studies as JSON, and numbers for monitoring."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from flexibo.dashboard.access import READ_ONLY, Access, AccessControl
 from flexibo.dashboard.background_views import LIMIT, SOON, VIEWS, BackgroundViews, ViewRequest, slice_request
 from flexibo.dashboard.follower import Follower, GrowingCopy
 from flexibo.dashboard.live_feed import MOST_PAGES, LiveFeed
+from flexibo.dashboard.metrics import TEXT_TYPE, Metrics, is_fresh
 from flexibo.dashboard.responses import Body, File, page, page_files
 from flexibo.dashboard.watcher import Watcher
 from flexibo.errors import FlexiBOError
@@ -86,6 +87,7 @@ class Dashboard:
     def __init__(self, watcher: Watcher, *, most_pages: int = MOST_PAGES) -> None:
         self.watcher = watcher
         self.feed = LiveFeed(watcher, most=most_pages)
+        self._numbers = Metrics(watcher)
         self._shown: dict[str, _ShownStudy] = {}
 
     def routes(self) -> list[Route]:
@@ -96,6 +98,8 @@ class Dashboard:
             Route("/static/{name}", self._file),
             Route("/api/studies", self._studies),
             Route("/api/live", self._live),
+            Route("/metrics", self._metrics),
+            Route("/health", self._health),
             Route(study, self._study),
             Route(f"{study}/evaluations.csv", self._table),
             Route(f"{study}/slice", self._slice),
@@ -121,6 +125,18 @@ class Dashboard:
         if not self.feed.admit():
             raise _RefusedError(503, "Too many pages are open on this dashboard; close some of them.")
         return _LiveResponse(self.feed)
+
+    async def _metrics(self, request: Request) -> Response:
+        await self.feed.look_until(lambda: is_fresh(self.watcher))
+        text = await run_in_threadpool(self._numbers.text)
+        return _response(request, Body.of_bytes(text.encode("utf-8")), media_type=TEXT_TYPE)
+
+    async def _health(self, request: Request) -> Response:
+        await self.feed.look_until(lambda: is_fresh(self.watcher))
+        health = self._numbers.health()
+        response = _response(request, Body.of(health))
+        response.status_code = 200 if health["status"] == "ok" else 503
+        return response
 
     async def _study(self, request: Request) -> Response:
         shown = await self._shown_study(request)

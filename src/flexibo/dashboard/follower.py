@@ -157,6 +157,10 @@ class Follower:
             return "unreadable"
         return state_of(self.copy.study.history, self._heartbeats.alive(self.workers))
 
+    def workers_alive(self) -> int:
+        """The number of workers that gave a sign of life within their lease."""
+        return len(self._heartbeats.alive(self.workers))
+
     def summary(self, storage: str) -> dict[str, Any]:
         """The numbers of the study in the list of studies."""
         with self.lock:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import Any
 
@@ -48,11 +48,13 @@ class LiveFeed:
 
     async def first_look(self) -> None:
         """Wait until the storages have been read, but not long: one of them may be slow."""
+        await self.look_until(lambda: all(s.looked is not None or s.problem for s in self._watcher.storages))
+
+    async def look_until(self, is_enough: Callable[[], bool]) -> None:
+        """Have the storages read, and wait a while until that is enough."""
         self._watcher.attend()
         end = asyncio.get_running_loop().time() + FIRST_LOOK
-        while asyncio.get_running_loop().time() < end and not self._closed:
-            if all(storage.looked is not None or storage.problem for storage in self._watcher.storages):
-                return
+        while asyncio.get_running_loop().time() < end and not self._closed and not is_enough():
             await asyncio.sleep(0.02)
 
     async def stream(self) -> AsyncIterator[bytes]:

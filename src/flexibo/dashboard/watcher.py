@@ -31,6 +31,7 @@ class StorageWatcher:
         self.problem = ""
         self.followers: dict[str, Follower] = {}
         self.looked: float | None = None  # when the storage was last read without an error
+        self._attempted: float | None = None  # when the last attempt to read the storage ended
         self._url, self._key = url, key
         self._report = report
         self._clock = clock
@@ -51,11 +52,20 @@ class StorageWatcher:
             self.looked = self._clock()
             self._follow({study.name: study for study in found})
             self.looked = self._clock()
+        self._attempted = self._clock()
         self._report()
+
+    def seconds_since_attempt(self) -> float | None:
+        """How long ago the last attempt to read the storage ended; None before the first one."""
+        return None if self._attempted is None else self._clock() - self._attempted
+
+    def seconds_since_read(self) -> float | None:
+        """How long ago the storage was last read without an error; None before the first time."""
+        return None if self.looked is None else self._clock() - self.looked
 
     def summary(self) -> dict[str, Any]:
         """The state of the storage itself."""
-        age = None if self.looked is None else self._clock() - self.looked
+        age = self.seconds_since_read()
         return {"storage": self.shown, "problem": self.problem or None, "seconds_since_read": age}
 
     def _follow(self, stored: dict[str, StoredStudy]) -> None:

@@ -180,6 +180,13 @@ def measured_front_view(study: Study, *, limit: int = LIMIT) -> FrontView:
     return FrontView(_axes(history, points), tuple(points), None, count - len(points), approximate=False)
 
 
+def confirmed_count(study: Study) -> int:
+    """The number of completely measured designs on the front that meet every limit; needs no model."""
+    read = readings(study.history)
+    best = confirmed_front(study.history, read)
+    return int((read.mean[best] <= study.history.limits).all(axis=1).sum())
+
+
 def _incomplete_view(history: History, limit: int) -> FrontView:
     """The view until every objective has a value: the measured designs, the latest first."""
     read = readings(history)

@@ -287,3 +287,29 @@ def test_studies_of_several_storages_are_listed_together(tmp_path: Path, make_st
     said = Dashboard(watch).watcher.summary()
     assert [study["storage"] for study in said["studies"]] == urls[:2]
     assert [bool(storage["problem"]) for storage in said["storages"]] == [False, False, True]
+
+
+def test_metrics_are_text_and_health_is_a_status(client: Client, url: str, make_study: Callable[..., Study]) -> None:
+    make_study(storage=url, name='"} 1')
+    metrics = client.get("/metrics")
+    assert metrics.status_code == 200
+    assert metrics.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    assert 'study="\\"} 1"' in metrics.text
+    health = client.get("/health")
+    assert (health.status_code, health.json()["status"]) == (200, "ok")
+
+
+def test_the_health_of_a_storage_that_cannot_be_read_is_a_status_too(client: Client) -> None:
+    health = client.get("/health")
+    assert (health.status_code, health.json()["status"]) == (503, "failing")
+    assert "flexibo_storage_up" in client.get("/metrics").text
+
+
+@pytest.mark.parametrize("path", ["/metrics", "/health"])
+def test_metrics_and_health_need_the_token_like_everything_else(url: str, path: str) -> None:
+    app, dashboard = dashboard_app([url], Access("a-long-secret-token", None))
+    asking = Client(app)
+    assert asking.get(path).status_code == 401
+    assert asking.get(f"{path}?token=a-long-secret-token").status_code == 401
+    assert asking.get(path, headers={"authorization": "Bearer a-long-secret-token"}).status_code in (200, 503)
+    dashboard.watcher.close()

@@ -1,0 +1,53 @@
+"""Log messages as JSON lines on standard error, for programs that collect them."""
+
+from __future__ import annotations
+
+import json
+import logging
+from datetime import datetime, timezone
+
+import typer
+
+from flexibo._internal.text import printable
+
+VARIABLE = "FLEXIBO_LOG_JSON"
+logger = logging.getLogger("flexibo")
+
+
+class JSONLines(logging.Formatter):
+    """A message as one JSON object in ASCII, so that whatever it holds stays on its line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One line: time (UTC), level, logger, process, message, and the traceback of an exception."""
+        line = {
+            "time": datetime.fromtimestamp(record.created, timezone.utc).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "process": record.process,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps(line)
+
+
+def log_as_json_lines() -> None:
+    """From now on, write the messages of flexibo from level info and those of other libraries from level warning."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(JSONLines())
+    logging.getLogger().addHandler(handler)
+    logger.setLevel(logging.INFO)
+    logging.captureWarnings(True)
+
+
+def logs_json_lines() -> bool:
+    """Whether `log_as_json_lines` was called in this process."""
+    return any(isinstance(handler.formatter, JSONLines) for handler in logging.getLogger().handlers)
+
+
+def complain(text: str) -> None:
+    """Report an error on standard error; parts of the text may come from outside."""
+    if logs_json_lines():
+        logger.error("%s", text.removeprefix("flexibo: "))
+    else:
+        typer.echo(printable(text), err=True)
