@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 import select
+import shutil
 import socket
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,7 +20,7 @@ import pytest
 import sqlalchemy as sa
 from tests.forked import forked_into, imported
 from tests.integration import storage_writer
-from tests.postgres import PASSWORD, Server, own_server, server
+from tests.postgres import PASSWORD, Server, own_server, pool, server
 
 from flexibo import Study
 from flexibo.storage import Sign, StorageError
@@ -420,6 +423,113 @@ def test_commits_are_durable_and_locks_end_whatever_the_defaults_of_the_server(p
 
     storage.commit(0, decide)
     assert seen == [("on", "read committed", "30s", "3s")]
+
+
+def statements_of_the_page() -> list[str]:
+    """The statements for roles with few rights, as the documentation has them."""
+    page = Path(__file__).parents[2] / "docs" / "howto" / "postgresql.md"
+    (block,) = re.findall(r"```sql\n(.*?)```", page.read_text(), re.DOTALL)
+    return [statement.strip() for statement in block.split(";") if statement.strip()]
+
+
+def test_the_roles_of_the_page_can_work_and_look_and_nothing_else(
+    postgres: Server, make_study: Callable[..., Study]
+) -> None:
+    url = postgres.new_database()
+    make_study(storage=url, name="lenet").note("by the owner")
+    for statement in statements_of_the_page():
+        role = statement.split()[2]
+        if not statement.startswith("CREATE") or not postgres.execute(
+            f"SELECT 1 FROM pg_roles WHERE rolname = '{role}'"
+        ):
+            postgres.execute(statement, database_of(url))
+    as_worker, as_reader = (url.replace("postgres@", f"flexibo_{role}@") for role in ("worker", "reader"))
+    worker = Study.load(as_worker, "lenet")
+    first, second, third = (worker.ask() for _ in range(3))
+    assert first is not None
+    assert second is not None
+    assert third is not None
+    worker.tell(first, 0.5, cost=1.0)
+    worker.fail(second, "out of memory", cost=1.0)
+    worker.release(third)
+    worker.close()
+    reader = SQLStorage(as_reader, "lenet", create=False)
+    assert len(reader.read()) >= 8
+    assert reader.workers() == {}
+    assert [study.name for study in stored_studies(as_reader)] == ["lenet"]
+    with pytest.raises(StorageError, match="permission denied"):
+        reader.commit(0, lambda _: [{"n": 0}])
+    with pytest.raises(StorageError, match="permission denied"):
+        SQLStorage(as_worker, "another study").commit(0, lambda _: [{"n": 0}])
+    for statement in (
+        "DELETE FROM flexibo_events",
+        "UPDATE flexibo_events SET content = ''",
+        "CREATE TABLE more (n INT)",
+    ):
+        engine = sa.create_engine(as_worker)
+        with pytest.raises(sa.exc.ProgrammingError, match="permission denied"), engine.begin() as connection:
+            connection.execute(sa.text(statement))
+        engine.dispose()
+
+
+def test_a_connection_is_encrypted_and_the_server_is_checked(postgres: Server, tmp_path: Path) -> None:
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl, which makes certificates, is not installed")
+    for name in ("server", "other"):
+        words = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=flexibo"]
+        files = ["-keyout", str(tmp_path / f"{name}.key"), "-out", str(tmp_path / f"{name}.crt")]
+        subprocess.run([*words, "-addext", "subjectAltName=IP:127.0.0.1", *files], check=True, capture_output=True)
+    for file in ("server.key", "server.crt"):
+        shutil.copy(tmp_path / file, postgres.data / file)
+        (postgres.data / file).chmod(0o600)
+        if os.geteuid() == 0:
+            shutil.chown(postgres.data / file, "postgres", "postgres")
+    name = database_of(postgres.new_database())
+    if not postgres.execute("SELECT 1 FROM pg_roles WHERE rolname = 'guarded'"):
+        postgres.execute(f"CREATE ROLE guarded LOGIN PASSWORD '{PASSWORD}'")
+    postgres.execute("GRANT ALL ON SCHEMA public TO guarded", name)
+    url = f"postgresql://guarded:{quote(PASSWORD, safe='')}@127.0.0.1:{postgres.port}/{name}?sslmode=verify-full"
+    encrypted = f"SELECT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE datname = '{name}'"
+    try:
+        postgres.execute("ALTER SYSTEM SET ssl = on")
+        postgres.execute("SELECT pg_reload_conf()")
+        end = time.monotonic() + 10.0
+        while postgres.execute("SHOW ssl") != [("on",)] and time.monotonic() < end:
+            time.sleep(0.02)
+        storage = SQLStorage(f"{url}&sslrootcert={tmp_path / 'server.crt'}", "study")
+        storage.commit(0, lambda _: [{"n": 0}])
+        assert postgres.execute(encrypted) == [(True,)]
+        with pytest.raises(StorageError, match="certificate") as caught:
+            SQLStorage(f"{url}&sslrootcert={tmp_path / 'other.crt'}", "study")
+        assert "\n" not in str(caught.value)
+        storage.close()
+    finally:
+        postgres.execute("ALTER SYSTEM RESET ssl")
+        postgres.execute("SELECT pg_reload_conf()")
+
+
+def test_writers_behind_pgbouncer_share_few_sessions_and_go_on_when_the_server_restarts(
+    postgres: Server, tmp_path: Path
+) -> None:
+    url = pool().new_database()
+    logs = [(tmp_path / f"w{n}.out", tmp_path / f"w{n}.err") for n in range(8)]
+    most, restarted = 0, False
+    with imported("flexibo.storage.sql", "psycopg"):
+        writers = [forked_into(*log, storage_writer.main, url, f"w{n}", 30) for n, log in enumerate(logs)]
+        while any(writer.is_alive() for writer in writers):
+            if not restarted and max(out.read_text().count("\n") for out, _ in logs) > 8:
+                most = connections_to(postgres, database_of(url))
+                postgres.restart()
+                restarted = True
+            time.sleep(0.02)
+    codes = [writer.exitcode for writer in writers]
+    assert (codes, restarted) == ([0] * 8, True), [errors.read_text()[-500:] for _, errors in logs]
+    assert 1 <= most <= 4
+    events = [(event["worker"], event["i"]) for event in SQLStorage(url, "study").read()]
+    assert sorted(events) == sorted((f"w{n}", i) for n in range(8) for i in range(30))
+    left = SQLStorage(url, "study")
+    with left._session._connections.use() as connection:
+        assert connection.exec_driver_sql("SHOW lock_timeout").scalar() == "0"
 
 
 def test_a_password_is_used_and_never_shown(postgres: Server, caplog: pytest.LogCaptureFixture) -> None:
