@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from flexibo._internal.arrays import plain
+from flexibo._internal.checks import checked_unicode
 from flexibo.errors import FlexiBOError, InvalidTypeError, InvalidValueError, unknown_name
 
 Direction = Literal["min", "max"]
@@ -88,6 +89,7 @@ class Objective:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
             raise InvalidValueError(f"An objective is named {self.name!r}; give it a non-empty string.")
+        checked_unicode("An objective is named", self.name)
         for field in PLAIN:
             object.__setattr__(self, field, plain(getattr(self, field)))
         object.__setattr__(self, "options", self._checked_options())

@@ -6,12 +6,30 @@ from flexibo._internal.arrays import plain
 from flexibo.errors import InvalidValueError
 
 
-def whole_number(name: str, number: object, *, least: int) -> int:
-    """The number as an int; an error unless it is at least `least`."""
+def whole_number(name: str, number: object, *, least: int, most: int | None = None) -> int:
+    """The number as an int; an error unless it is at least `least`, and at most `most` if that is given."""
     number = plain(number)
     if isinstance(number, bool) or not isinstance(number, int) or number < least:
         raise InvalidValueError(f"{name} is {number!r}; it must be a whole number, {least} or more.", argument=name)
+    if most is not None and number > most:
+        raise InvalidValueError(f"{name} is {number:.4g}; it must be at most {most:,}.", argument=name)
     return number
+
+
+def checked_unicode(what: str, text: str) -> str:
+    """The text; an error if it has half of a surrogate pair, which no file and no terminal can hold.
+
+    `what` begins the sentence, such as "An option is named".
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        code = ord(text[error.start])
+        raise InvalidValueError(
+            f"{what} {text!a}; its character {error.start + 1} (U+{code:04X}) is half of a character and is no valid "
+            "Unicode, so give another text."
+        ) from None
+    return text
 
 
 def checked_delta(delta: object) -> float:

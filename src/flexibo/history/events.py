@@ -15,6 +15,26 @@ from flexibo.space import Design, Space
 LABEL_DIGITS = 4  # of a token, in the name of an evaluation: enough to notice a mix-up
 
 
+LONGEST_TEXT = 4_000  # characters of a reason or a note that are kept
+CUT = " ... (cut)"
+
+
+def cut(text: str, most: int = LONGEST_TEXT) -> str:
+    """A text of at most `most` characters, which says so at its end if it was cut.
+
+    >>> cut("no memory"), cut("0123456789" * 2, 15)
+    ('no memory', '01234 ... (cut)')
+    """
+    return text if len(text) <= most else text[: most - len(CUT)] + CUT
+
+
+def _cut_field(event: object, name: str) -> None:
+    """Cut a text of an event that is being made: whoever wrote it, it must not fill memories and screens."""
+    text = getattr(event, name)
+    if len(text) > LONGEST_TEXT:
+        object.__setattr__(event, name, cut(text))
+
+
 class UnknownEventError(InvalidValueError):
     """An event has a kind that this version does not know."""
 
@@ -142,6 +162,9 @@ class Failed:
     kind: FailureKind = FailureKind.ERROR
     token: str = field(default="", compare=False)
 
+    def __post_init__(self) -> None:
+        _cut_field(self, "reason")
+
 
 @dataclass(frozen=True, slots=True)
 class Released:
@@ -150,6 +173,9 @@ class Released:
     number: int
     reason: str = ""
     cost: float = 0.0
+
+    def __post_init__(self) -> None:
+        _cut_field(self, "reason")
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +200,10 @@ class Added:
     costs: Mapping[str, float]
     failed: Mapping[str, str] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        if any(len(reason) > LONGEST_TEXT for reason in self.failed.values()):
+            object.__setattr__(self, "failed", {name: cut(reason) for name, reason in self.failed.items()})
+
 
 @dataclass(frozen=True, slots=True)
 class Enqueued:
@@ -184,6 +214,9 @@ class Enqueued:
     readings: int = 1  # of a noisy objective; an exact one needs no second reading
     why: str = ""  # the reason in one line, for people
 
+    def __post_init__(self) -> None:
+        _cut_field(self, "why")
+
 
 @dataclass(frozen=True, slots=True)
 class Dequeued:
@@ -191,6 +224,9 @@ class Dequeued:
 
     number: int  # its index among all designs that were queued, from 0
     reason: str = ""
+
+    def __post_init__(self) -> None:
+        _cut_field(self, "reason")
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +261,9 @@ class Noted:
 
     text: str
 
+    def __post_init__(self) -> None:
+        _cut_field(self, "text")
+
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
@@ -232,6 +271,9 @@ class Stopped:
 
     kind: str
     reason: str
+
+    def __post_init__(self) -> None:
+        _cut_field(self, "reason")
 
 
 Event: TypeAlias = (
@@ -337,6 +379,7 @@ def _event(content: Mapping[str, Any], design: Callable[[Mapping[str, Any]], Des
             chosen, objective = design(second["design"]), intern(second["objective"])
             fields["runner_up"] = RunnerUp(**{**second, "design": chosen, "objective": objective})
         worker, seconds = fields.pop("worker", ""), fields.pop("seconds", 0.0)
+        fields["why"] = cut(fields["why"])
         return Asked(Evaluation(**fields), worker, seconds)
     if kind == "failed":
         fields["kind"] = _failure_kind(fields.get("kind", FailureKind.ERROR.value))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray, IntArray
+from flexibo._internal.checks import checked_unicode
 from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
 from flexibo.space._conditions import activity_of, checked_conditions
 from flexibo.space.design import Design
@@ -29,6 +30,7 @@ class OptionTable:
         for name in options:
             if not isinstance(name, str) or not name:
                 raise InvalidTypeError(f"An option is named {name!r}; names must be strings that are not empty.")
+            checked_unicode("An option is named", name)
         self.options: dict[str, Option] = {name: as_option(name, given) for name, given in options.items()}
         self.names = tuple(self.options)
         self.columns = {name: column for column, name in enumerate(self.names)}

@@ -14,7 +14,7 @@ from flexibo._internal.arrays import AnyArray, FloatArray, KeyArray
 from flexibo.errors import InvalidValueError
 from flexibo.space._option_table import OptionTable
 from flexibo.space.design import Design
-from flexibo.space.encoding import decode, encode, value_of, values_of, width
+from flexibo.space.encoding import decode, encode, mixed, value_of, values_of, width
 from flexibo.space.options import Value
 
 BLOCK = 4096  # keys, and designs when iterating, are made a block at a time, which needs little memory
@@ -92,7 +92,9 @@ class Designs(Sequence[Design]):
 
         An `Ordinal` is a column with the rank of the value, an `Integer` or `Real` a column with its position between
         the bounds (on its logarithmic scale, if it has one), a `Categorical` one column per value, of which one is
-        sqrt(1/2) and the others 0. A constant option has no column. An inactive option is 0.5, or all zeros.
+        sqrt(1/2) and the others 0. With more than 256 values it has 128 columns instead, of which each value has its
+        own half at 1/8, so that any two are about as far apart. A constant option has no column. An inactive option is
+        0.5, or all zeros.
         """
         columns = tuple(self.table.columns_of(options))
         if columns not in self._encoded:
@@ -176,18 +178,9 @@ def keys_of(names: Sequence[str], codes: FloatArray) -> KeyArray:
 def _sums(codes: FloatArray, salts: KeyArray) -> KeyArray:
     numbers = codes + 0.0  # makes -0.0 and 0.0 one number
     numbers[np.isnan(numbers)] = np.nan  # and every NaN one pattern of bits
-    return np.asarray(_mixed(numbers.view(np.uint64) ^ salts).sum(axis=1, dtype=np.uint64))
+    return np.asarray(mixed(numbers.view(np.uint64) ^ salts).sum(axis=1, dtype=np.uint64))
 
 
 @cache
 def _salt(name: str) -> int:
     return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little")
-
-
-def _mixed(bits: KeyArray) -> KeyArray:
-    bits ^= bits >> np.uint64(30)
-    bits *= np.uint64(0xBF58476D1CE4E5B9)
-    bits ^= bits >> np.uint64(27)
-    bits *= np.uint64(0x94D049BB133111EB)
-    bits ^= bits >> np.uint64(31)
-    return bits

@@ -13,13 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from flexibo._internal.arrays import FloatArray, IntArray, plain
+from flexibo._internal.arrays import FloatArray, IntArray, KeyArray, plain
 from flexibo.space.options import Categorical, Integer, Option, Ordinal, Real, Value, is_number, is_whole
 
 ONE_HOT = math.sqrt(0.5)  # two categories then have squared distance 1, like the two ends of an ordered option
 WIDE = 10  # an interval with more values than this also has random neighbours
 PERTURBATION = 0.1
 SHOWN_VALUES = 8
+MOST_ONE_HOT = 256  # a `Categorical` with more values has `HASHED` columns instead of one per value
+HASHED = 128
+HASH = math.sqrt(2.0 / HASHED)  # two values differ in half of the columns
+MOST_NEIGHBOURS = 100  # of such a value; they are drawn at random
 
 
 def code_of(option: Option, value: Any) -> float | None:
@@ -139,11 +143,15 @@ def width(option: Option) -> int:
     """The number of columns of the encoding of an option."""
     if option.size == 1:
         return 0
-    return int(option.size) if isinstance(option, Categorical) else 1
+    if not isinstance(option, Categorical):
+        return 1
+    return int(option.size) if option.size <= MOST_ONE_HOT else HASHED
 
 
 def encode(option: Option, codes: FloatArray) -> FloatArray:
     """The columns (m, width) in [0, 1] of codes (m,); inactive is 0.5, or all zeros for a `Categorical`."""
+    if isinstance(option, Categorical) and option.size > MOST_ONE_HOT:
+        return _hashed(codes)
     if isinstance(option, Categorical):
         return np.where(codes[:, None] == np.arange(width(option)), ONE_HOT, 0.0)
     if option.size == 1:
@@ -153,10 +161,38 @@ def encode(option: Option, codes: FloatArray) -> FloatArray:
     return unit.reshape(-1, 1)
 
 
+def _hashed(codes: FloatArray) -> FloatArray:
+    """Columns (m, HASHED) that are `HASH` in half of the places, which depend on the code; inactive is all zeros.
+
+    The squared distance of two values is 1, give or take a tenth, as between those that have a column each.
+    """
+    active = ~np.isnan(codes)
+    bits = np.where(active, codes, 0.0).astype(np.uint64)[:, None] * np.uint64(HASHED)
+    bits = mixed(bits + np.arange(HASHED, dtype=np.uint64))
+    chosen = np.argsort(bits, axis=1)[:, : HASHED // 2]
+    columns = np.zeros((len(codes), HASHED))
+    np.put_along_axis(columns, chosen, HASH, axis=1)
+    columns[~active] = 0.0
+    return columns
+
+
+def mixed(bits: KeyArray) -> KeyArray:
+    """The finaliser of splitmix64 (Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators")."""
+    bits ^= bits >> np.uint64(30)
+    bits *= np.uint64(0xBF58476D1CE4E5B9)
+    bits ^= bits >> np.uint64(27)
+    bits *= np.uint64(0x94D049BB133111EB)
+    bits ^= bits >> np.uint64(31)
+    return bits
+
+
 def decode(option: Option, columns: FloatArray) -> FloatArray:
     """The codes (m,) of the legal values nearest to columns (m, width)."""
     if option.size == 1:
         return levels(option, np.zeros(len(columns)))
+    if isinstance(option, Categorical) and option.size > MOST_ONE_HOT:
+        values = _hashed(np.arange(option.size, dtype=np.float64))
+        return np.array([float(np.argmax(values @ row)) for row in columns])
     if isinstance(option, Categorical):
         nearest: IntArray = columns.argmax(axis=1)
         return nearest.astype(np.float64)
@@ -166,10 +202,13 @@ def decode(option: Option, columns: FloatArray) -> FloatArray:
 def near(option: Option, code: float, rng: np.random.Generator, *, steps: int, draws: int) -> FloatArray:
     """The codes of the values next to one code.
 
-    These are all other values of a `Categorical`; the values at most `steps` away on an `Ordinal` or `Integer`; and
-    `draws` normal perturbations on the scale of a `Real`, and of an `Integer` with more than `WIDE` values.
+    These are all other values of a `Categorical`, or some if there are very many; the values at most `steps` away on an
+    `Ordinal` or `Integer`; and `draws` normal perturbations on the scale of a `Real`, and of an `Integer` with more
+    than `WIDE` values.
     """
-    if isinstance(option, Categorical):
+    if isinstance(option, Categorical) and option.size > MOST_ONE_HOT:
+        others = rng.integers(option.size, size=MOST_NEIGHBOURS).astype(np.float64)
+    elif isinstance(option, Categorical):
         others = np.arange(option.size, dtype=np.float64)
     elif isinstance(option, Ordinal):
         others = np.clip(code + np.arange(-steps, steps + 1), 0, option.size - 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias, TypeVar
@@ -10,6 +11,7 @@ from typing import Any, ClassVar, TypeAlias, TypeVar
 import numpy as np
 
 from flexibo._internal.arrays import plain
+from flexibo._internal.checks import checked_unicode
 from flexibo.errors import FlexiBOError, InvalidTypeError, InvalidValueError
 
 Level: TypeAlias = str | int | float | bool  # a value that an option can have
@@ -242,8 +244,10 @@ def _checked_values(values: object) -> tuple[Level, ...]:
             raise InvalidTypeError(f"An option has the value {level!r}; values must be strings, numbers or booleans.")
         if isinstance(level, float) and not math.isfinite(level):
             raise InvalidValueError(f"An option has the value {level!r}; numbers must be finite.")
+        if isinstance(level, str):
+            checked_unicode("An option has the value", level)
     if len(set(levels)) < len(levels):
-        twice = next(level for position, level in enumerate(levels) if level in levels[:position])
+        twice = Counter(levels).most_common(1)[0][0]
         raise InvalidValueError(f"An option has the value {twice!r} twice; each value may be given once.")
     return levels
 

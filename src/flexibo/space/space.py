@@ -176,7 +176,8 @@ class Space:
         Args:
             design: A legal design of this space, or `Designs` with a single one, legal or not.
             rng: Draws the perturbations, and the values of options that a changed parent makes active.
-            steps: How far to go along an `Ordinal` or `Integer`. All values of a `Categorical` are neighbours.
+            steps: How far to go along an `Ordinal` or `Integer`. All values of a `Categorical` are neighbours,
+                or 100 random ones if it has more than 256.
             draws: The number of normal perturbations, with a standard deviation of 0.1 on the encoded scale, of each
                 `Real` and of each `Integer` with more than ten values.
 

@@ -14,7 +14,7 @@ from flexibo.objectives import LARGEST, Objective
 from flexibo.optimizer import StopKind
 from flexibo.space import Space
 from flexibo.storage.base import StorageError
-from flexibo.study.settings import ADDED_LATER, Settings
+from flexibo.study.settings import ADDED_LATER, MOST_CANDIDATES, Settings
 from flexibo.study.stop_rules import stop_rules
 
 DAMAGE = (FlexiBOError, ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError, OverflowError)
@@ -285,7 +285,8 @@ _SETTINGS: Mapping[str, Callable[[Any], bool]] = {
     "space": lambda value: isinstance(value, dict) and _are_named(value.get("options")),
     "objectives": _are_named,
     "initial_designs": lambda value: isinstance(value, list) and all(map(_is_object, value)),
-    **dict.fromkeys(("seed", "n_given", "candidates"), is_whole),
+    **dict.fromkeys(("seed", "n_given"), is_whole),
+    "candidates": lambda value: is_whole(value) and 0 < value <= MOST_CANDIDATES,
     "delta": _is_number,
     "full_start": _is_flag,
     **dict.fromkeys(("method", "cost", "surrogate"), _is_text),

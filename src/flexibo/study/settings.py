@@ -20,6 +20,7 @@ from flexibo.surrogates import Surrogate
 
 Choice = TypeVar("Choice")
 CANDIDATES = 1000
+MOST_CANDIDATES = 1_000_000  # more would fill the memory of whoever asks
 DELTA = 0.05
 ADDED_LATER: Mapping[str, Any] = {"full_start": True}
 """Settings that older studies were stored without, and what held for these."""
@@ -140,7 +141,7 @@ def checked_settings(
         initial_designs=first,
         n_given=n_given,
         full_start=full_start,
-        candidates=whole_number("candidates", candidates, least=1),
+        candidates=whole_number("candidates", candidates, least=1, most=MOST_CANDIDATES),
         delta=checked_delta(delta),
         cost=_name(cost) if cost is not None else stored.get("cost", ""),
         surrogate=_name(surrogate) if surrogate is not None else stored.get("surrogate", ""),
