@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias, TypeVar
@@ -246,9 +245,11 @@ def _checked_values(values: object) -> tuple[Level, ...]:
             raise InvalidValueError(f"An option has the value {level!r}; numbers must be finite.")
         if isinstance(level, str):
             checked_unicode("An option has the value", level)
-    if len(set(levels)) < len(levels):
-        twice = Counter(levels).most_common(1)[0][0]
-        raise InvalidValueError(f"An option has the value {twice!r} twice; each value may be given once.")
+    seen: set[Level] = set()
+    for level in levels:
+        if level in seen:
+            raise InvalidValueError(f"An option has the value {level!r} twice; each value may be given once.")
+        seen.add(level)
     return levels
 
 

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from flexibo._internal.checks import checked_delta, whole_number
+from flexibo._internal.checks import checked_delta, checked_unicode, whole_number
 from flexibo.errors import InvalidValueError
 
 
@@ -43,3 +43,15 @@ def test_any_other_delta_is_refused(given: object) -> None:
     with pytest.raises(InvalidValueError, match=rf"delta is {re.escape(repr(given))};") as error:
         checked_delta(given)
     assert error.value.argument == "delta"
+
+
+def test_a_whole_number_may_have_a_greatest_value() -> None:
+    assert whole_number("points", 7, least=1, most=7) == 7
+    with pytest.raises(InvalidValueError, match=r"points is 8; .* 7"):
+        whole_number("points", 8, least=1, most=7)
+
+
+def test_text_is_valid_unicode() -> None:
+    assert checked_unicode("A name is", "größer \U0001f600") == "größer \U0001f600"
+    with pytest.raises(InvalidValueError, match=r"^A name is 'x.udfff'; its character 2 \(U\+DFFF\)"):
+        checked_unicode("A name is", "x\udfff")

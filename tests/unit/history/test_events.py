@@ -11,7 +11,9 @@ import pytest
 from flexibo import Evaluation, Space
 from flexibo.errors import InvalidValueError
 from flexibo.history.events import (
+    CUT,
     EVENTS,
+    LONGEST_TEXT,
     Added,
     Asked,
     BudgetSet,
@@ -34,6 +36,7 @@ from flexibo.history.events import (
     UnknownEventError,
     event_from_dict,
     event_to_dict,
+    events_from_dicts,
 )
 
 SPACE = Space({"x": (0.0, 1.0), "k": ["p", "q"]})
@@ -143,3 +146,34 @@ def test_a_failure_keeps_its_kind_and_one_of_an_older_version_is_an_error() -> N
 def test_added_failures_are_stored() -> None:
     event = Added(DESIGN, {}, {"a": 1.0}, {"a": "too large"})
     assert event_from_dict(json.loads(json.dumps(event_to_dict(event))), SPACE) == event
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        Failed(0, "x" * 10**6, 1.0),
+        Released(0, "x" * 10**6),
+        Noted("x" * 10**6),
+        Stopped("budget", "x" * 10**6),
+        Dequeued(0, "x" * 10**6),
+        Enqueued(DESIGN, ("a",), why="x" * 10**6),
+        Added(DESIGN, {}, {}, {"a": "x" * 10**6}),
+    ],
+)
+def test_a_long_text_is_cut_when_its_event_is_made_and_says_so(event: Event) -> None:
+    stored = json.dumps(event_to_dict(event))
+    assert LONGEST_TEXT < len(stored) < LONGEST_TEXT + 500
+    assert CUT in stored
+
+
+def test_a_long_text_that_is_stored_is_cut_when_it_is_read() -> None:
+    read = event_from_dict({"event": "failed", "number": 0, "reason": "x" * 10**6, "cost": 0.0}, SPACE)
+    assert isinstance(read, Failed)
+    assert len(read.reason) == LONGEST_TEXT
+
+
+def test_many_events_are_read_as_one_by_one() -> None:
+    contents = [{**event_to_dict(event), "time": 1.0} for event in (Noted("a"), Added(DESIGN, {"a": 1.0}, {}))]
+    assert events_from_dicts(contents, SPACE) == [event_from_dict(content, SPACE) for content in contents]
+    with pytest.raises(InvalidValueError):
+        events_from_dicts([*contents, {**contents[1], "design": {}}], SPACE)

@@ -10,12 +10,16 @@ import pytest
 
 from flexibo.space import Categorical, Integer, Option, Ordinal, Real
 from flexibo.space.encoding import (
+    HASHED,
+    MOST_NEIGHBOURS,
+    MOST_ONE_HOT,
     code_of,
     codes_of,
     decode,
     draw,
     encode,
     expected,
+    legal_codes,
     levels,
     log_weight,
     near,
@@ -180,3 +184,43 @@ def test_a_step_from_an_inactive_value_stays_inactive() -> None:
     rng = np.random.default_rng(0)
     for option in (KERNELS, FILTERS, CORES, GHZ):
         assert np.isnan(stepped(option, np.full(3, np.nan), np.full(3, 0.1), rng)).all()
+
+
+def test_an_option_with_very_many_values_has_few_columns_in_which_all_are_about_equally_far_apart() -> None:
+    option = Categorical([f"text {number}" for number in range(100_000)])
+    codes = np.random.default_rng(0).choice(100_000, size=200, replace=False).astype(float)
+    X = encode(option, codes)
+    assert X.shape == (200, width(option)) == (200, HASHED)
+    assert X.min() >= 0.0
+    assert X.max() <= 1.0
+    squares = ((X[:, None] - X[None]) ** 2).sum(axis=2)[~np.eye(200, dtype=bool)]
+    assert squares.min() > 0.5
+    assert squares.max() < 1.5
+    assert squares.mean() == pytest.approx(1.0, abs=0.02)
+    assert not encode(option, np.array([math.nan])).any(), "inactive"
+
+
+def test_values_of_a_very_large_option_are_found_again() -> None:
+    option = Categorical([str(number) for number in range(MOST_ONE_HOT + 1)])
+    codes = np.arange(option.size, dtype=float)
+    assert np.array_equal(decode(option, encode(option, codes)), codes)
+
+
+def test_few_values_of_a_very_large_option_are_neighbours() -> None:
+    option = Categorical([str(number) for number in range(10_000)])
+    found = near(option, 5.0, np.random.default_rng(0), steps=1, draws=4)
+    assert 0 < len(found) <= MOST_NEIGHBOURS
+    assert 5.0 not in found
+
+
+@pytest.mark.parametrize("option", [KERNELS, FILTERS, CORES, Real(0.5, 2.0), Categorical([True, False, "x"])])
+@pytest.mark.parametrize(
+    "value", ["1x1", 16, 16.0, 1, 1.0, 0.5, 2, 9, 1.5, True, None, "y", math.nan, math.inf, 10**400, [1], b"x"]
+)
+def test_codes_of_a_column_are_those_of_its_values(option: Option, value: object) -> None:
+    known = list(option.values) if isinstance(option, (Categorical, Ordinal)) else [option.low, option.high]
+    code = code_of(option, value) if not isinstance(value, list) else None
+    found = legal_codes(option, [*known, value])
+    assert (found is None) == (code is None)
+    if found is not None:
+        assert found.tolist() == [code_of(option, one) for one in (*known, value)]
