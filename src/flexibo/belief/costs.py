@@ -143,6 +143,12 @@ class Costs:
                 prices[rows, p] = self._learned(history, p, designs[rows], prices[rows, p])
         return prices
 
+    def known(self, history: History) -> BoolArray:
+        """Of which purchases (p,) anything is known about the costs: paid ones, a prior, or a callable."""
+        if callable(self.cost):
+            return np.ones(len(history.purchases), dtype=bool)
+        return ~np.isnan(mean_costs(history))
+
     def thetas(self, history: History, prices: FloatArray) -> FloatArray:
         """What scores are divided by (m, p)."""
         if callable(self.cost):

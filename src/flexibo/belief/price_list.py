@@ -89,6 +89,19 @@ def reserved(history: History, costs: Costs, pending: Sequence[Evaluation]) -> f
     return float(sum(max(e.cost, prices[i, history.purchase_of(e.objective)]) for i, e in enumerate(pending)))
 
 
+def waiting_for_costs(history: History, costs: Costs, limit: float = math.inf) -> frozenset[str]:
+    """The objectives that are not asked for now: what one of their pending evaluations costs must be known first.
+
+    Nothing can be reserved for an evaluation of unknown cost. Where a budget, or a limit of one's own, is to be kept,
+    one of each such objective is measured at a time, however many workers there are.
+    """
+    if not history.pending or (history.budget is None and limit == math.inf):
+        return frozenset()
+    known = costs.known(history)
+    places = {history.purchase_of(evaluation.objective) for evaluation in history.pending.values()}
+    return frozenset(history.purchases[p].objective for p in places if not known[p])
+
+
 def is_worth_repeating(history: History, costs: Costs, evaluation: Evaluation, *, loss: float = 0.0) -> bool:
     """Whether a pending evaluation whose worker vanished should be measured after all: still unknown, and affordable.
 
@@ -192,6 +205,8 @@ class PriceList:
 
 def is_still_open(history: History, costs: Costs, evaluation: Evaluation) -> bool:
     """Whether an evaluation that was chosen a while ago may still be asked: it is open and affordable."""
+    if evaluation.objective in waiting_for_costs(history, costs):
+        return False
     if evaluation.queued is not None:
         parts = payable_parts(history, costs)
         return any((p.queued.number, p.objective) == (evaluation.queued, evaluation.objective) for p in parts)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from flexibo._internal.arrays import BoolArray
 from flexibo.belief.costs import Costs
-from flexibo.belief.price_list import PriceList
+from flexibo.belief.price_list import PriceList, waiting_for_costs
 from flexibo.history import History
 from flexibo.history.events import Evaluation
 from flexibo.optimizer.stop import Stop, nothing_to_ask, nothing_to_buy
@@ -16,17 +17,22 @@ from flexibo.space import Design, Designs
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a question is chosen for: the history, the costs, and the objectives that the caller can measure."""
+    """What a question is chosen for: the history, the costs, and the objectives that are asked for now.
+
+    The caller could measure those that are `waiting`, too, but must first learn what they cost.
+    """
 
     history: History
     costs: Costs
     wanted: frozenset[str]
+    waiting: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, history: History, costs: Costs, only: Collection[str] | None) -> Request:
-        """A request for one of these objectives; None is any."""
-        names = (purchase.objective for purchase in history.purchases)
-        return cls(history, costs, frozenset(name for name in names if only is None or name in only))
+    def of(cls, history: History, costs: Costs, only: Collection[str] | None, *, limit: float = math.inf) -> Request:
+        """A request for one of these objectives, None is any; the caller spends at most `limit`."""
+        names = frozenset(p.objective for p in history.purchases if only is None or p.objective in only)
+        waiting = names & waiting_for_costs(history, costs, limit)
+        return cls(history, costs, names - waiting, waiting)
 
     def prices(self, *designs: Design) -> PriceList:
         """What may be asked of some designs, each purchase on its own."""

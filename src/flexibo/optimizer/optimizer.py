@@ -48,6 +48,7 @@ from flexibo.optimizer.stop import (
     ONLY_UNLIKELY,
     Stop,
     StopKind,
+    costs_unknown,
     failing,
     no_region,
     nothing_queued,
@@ -57,6 +58,8 @@ from flexibo.surrogates import joint
 
 ENDS = (StopKind.BUDGET, StopKind.FINISHED, StopKind.NO_REGION, StopKind.UNLIKELY)
 """Kinds of stops that end the search; a method that confirms then measures what its report lacks."""
+FINAL = (StopKind.FAILING, StopKind.FREE)
+"""Kinds of stops that no answer to a pending evaluation changes."""
 PATIENCE = 10
 """After this many failures of an objective in a row, no design is asked about that will probably fail too."""
 
@@ -87,6 +90,16 @@ class Optimizer:
             salt: Changes the draw of candidates, so that workers with the same history get different questions.
         """
         request = Request.of(history, self.costs, only)
+        if not request.waiting:
+            return self._answer(request, salt)
+        answer = self._answer(request, salt) if request.wanted else failing(history)
+        if isinstance(answer, Evaluation) or (answer is not None and answer.kind in FINAL):
+            return answer
+        return costs_unknown(history, request.waiting)
+
+    def _answer(self, request: Request, salt: int) -> Evaluation | Stop:
+        """The next evaluation of the objectives that are wanted, or why there is none."""
+        history = request.history
         answer = unscored(request, self.predictor, n_given=self.n_given)
         if answer is None:
             with single_thread():
@@ -103,11 +116,13 @@ class Optimizer:
         self, history: History, *, only: Collection[str] | None = None, limit: float = math.inf
     ) -> Evaluation | Stop:
         """The next queued evaluation, or why there is none; it costs at most `limit`."""
-        request = Request.of(history, self.costs, only)
+        request = Request.of(history, self.costs, only, limit=limit)
         found = failing(history) or queued_question(request, limit)
         if found is not None:
             return found
         payable = payable_parts(history, self.costs, limit)
+        if any(part.objective in request.waiting for part in payable):
+            return costs_unknown(history, request.waiting)
         others = [part for part in queued_parts(history, self.costs) if not part.in_flight]
         parts, left = payable or others, min(limit, unreserved(history, self.costs))
         return nothing_queued(history, parts, left, payable=bool(payable))

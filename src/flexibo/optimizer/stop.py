@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -124,6 +124,17 @@ def nothing_queued(history: History, parts: Sequence[QueuedPart], left: float, *
     if history.queue:
         return Stop(StopKind.WAITING, "What is queued is being measured.")
     return Stop(StopKind.QUEUE, "What was queued is measured.")
+
+
+def costs_unknown(history: History, names: Collection[str]) -> Stop:
+    """The stop of a request for objectives of unknown cost, one evaluation of each of which is being measured."""
+    numbers = [str(n) for n, e in history.pending.items() if e.objective in names]
+    listed = " and ".join(repr(name) for name in sorted(names))
+    return Stop(
+        StopKind.WAITING,
+        f"What {listed} costs is not known, so the budget might not pay for several at once: wait for evaluation "
+        f"{' and '.join(numbers)}, or give the expected cost, Objective(..., cost=...).",
+    )
 
 
 def never_measured(history: History, name: str) -> Stop:

@@ -231,19 +231,24 @@ class TestTheDefaultStart:
         own = study(Objective("error", cost=10.0), Objective("joules", cost=1.0), budget=300)
         assert counts(own.ask(24)) == {"joules": 20, "error": 4}
 
-    def test_several_at_once_are_complete_designs_until_prices_are_known(self) -> None:
+    def test_several_at_once_are_one_of_each_objective_until_prices_are_known(self) -> None:
         own = study(budget=300)
         questions = own.ask(8)
-        assert counts(questions) == {"joules": FEWEST, "error": FEWEST}
+        assert counts(questions) == {"joules": 1, "error": 1}
         assert own.stop_kind is StopKind.WAITING
         for question in questions:
             own.tell(question, float(question.design["x"]), cost=COSTS[question.objective])
-        assert counts(own.ask(20)) == {"joules": 18, "error": 2}
+        assert counts(own.ask(22)) == {"joules": 19, "error": 3}
+
+    def test_several_at_once_are_complete_designs_where_evaluations_are_counted(self) -> None:
+        own = study(stop={"max_evaluations": 20})
+        assert counts(own.ask(8)) == {"joules": FEWEST, "error": FEWEST}
+        assert own.stop_kind is StopKind.WAITING
 
     def test_a_worker_for_one_objective_gets_its_own_part(self) -> None:
         own = study(budget=300)
         mine = own.ask(4, only=["joules"])
-        assert [question.objective for question in mine] == ["joules"] * FEWEST
+        assert [question.objective for question in mine] == ["joules"]
         for question in mine:
             own.tell(question, float(question.design["y"]), cost=1.0)
         assert {question.objective for question in own.ask(5, only=["joules"])} == {"joules"}

@@ -46,6 +46,7 @@ class TestEnqueue:
         assert [(e.objective, e.queued, e.initial) for e in first] == [("a", 0, False), ("b", 0, False)]
         assert all(dict(e.design) == HERE for e in first)
         assert study.pending == tuple(first)
+        answered(study, first[0])
         assert asked(study).initial
 
     def test_the_queue_is_asked_before_the_method_chooses_and_decides_no_question_after_it(self) -> None:
