@@ -70,7 +70,7 @@ class TestStatus:
         assert by_state == {"measured": 7, "failed": 1, "pending": 1}
 
     def test_only_the_last_failures_are_shown_and_the_rest_is_counted(self) -> None:
-        with begun(n_initial=8) as study:
+        with begun(n_initial=8, budget=None) as study:
             for number, evaluation in enumerate(study.ask(8)):
                 study.fail(evaluation, f"reason {number}", impossible=number == 7)
         shown = good("status")
@@ -78,7 +78,7 @@ class TestStatus:
         assert not mentions(shown, "reason 2")
 
     def test_a_failure_does_not_cheapen_the_mean_of_what_was_measured(self) -> None:
-        with begun(n_initial=2) as study:
+        with begun(n_initial=2, budget=None) as study:
             for evaluation, cost in zip(study.ask(4), (8.0, 1.0, 0.5, 1.0), strict=True):
                 if cost == 0.5:
                     study.fail(evaluation, "too large", cost=cost, impossible=True)

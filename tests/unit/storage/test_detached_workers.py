@@ -127,7 +127,7 @@ class TestInAStudy:
     @pytest.fixture
     def url(self, tmp_path: Path) -> Iterator[str]:
         url = f"sqlite:///{tmp_path / 'study.db'}"
-        with Study({"x": [1, 2, 3]}, ["a", "b"], n_initial=3, seed=0, budget=100, storage=url):
+        with Study({"x": [1, 2, 3]}, ["a", "b"], n_initial=3, seed=0, storage=url):
             yield url
 
     def test_what_it_was_asked_stays_out_when_its_study_is_closed(self, url: str) -> None:

@@ -166,11 +166,11 @@ def test_pending_evaluations_are_reserved_at_what_is_known_now() -> None:
     first = study.ask()
     assert first is not None
     second = study.ask()
-    third = study.ask()
     assert second is not None
+    study.tell(first, 0.5, cost=9.0)
+    third = study.ask()
     assert third is not None
     assert first.objective == third.objective
-    study.tell(first, 0.5, cost=9.0)
     study.tell(second, 0.5, cost=9.0)
     assert study.ask() is None, "9 + 9 are spent and the pending one is expected to cost 9"
 
