@@ -196,6 +196,23 @@ def test_a_claim_in_doubt_that_does_not_fit_the_next_ask_is_given_back() -> None
     assert held(storage) == [evaluation.number] != [doubtful]
 
 
+def test_an_evaluation_of_a_lost_worker_whose_claim_is_in_doubt_can_be_answered() -> None:
+    storage = Doubtful()
+    gone, study = opened(storage), Study.load(storage)
+    lost = gone.ask()
+    assert lost is not None
+    gone.close()
+    storage.fails = "after"
+    with pytest.raises(StorageError):
+        study.ask()
+    evaluation = study.ask()
+    assert evaluation is not None
+    assert (evaluation.number, evaluation.design) == (lost.number, lost.design)
+    tell(study, evaluation)
+    assert held(storage) == []
+    assert study.history.answered.keys() >= {lost.number}
+
+
 def test_a_claim_in_doubt_of_a_run_is_measured_by_the_next_one() -> None:
     storage = Doubtful()
     study = opened(storage, stop={"max_evaluations": 12})

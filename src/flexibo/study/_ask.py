@@ -82,13 +82,15 @@ class Asking:
         """
         waiting = self.memory.undelivered
         waiting.update(numbers)
-        if any(map(self._is_mine, waiting)):
-            self.log.commit(lambda: [Released(n) for n in sorted(waiting) if self._is_mine(n)], self.notify)
-        waiting.difference_update([n for n in waiting if n < len(self.history.asked)])
+        if mine := sorted(filter(self._is_mine, waiting)):
+            self.log.commit(lambda: [Released(n) for n in mine if self._is_mine(n)], self.notify)
+            waiting.difference_update(mine)
 
     def _undelivered(self, only: Collection[str] | None) -> Evaluation | None:
         """The first evaluation that an earlier call claimed and did not return; what does not fit is given back."""
-        for number in sorted(filter(self._is_mine, self.memory.undelivered)):
+        waiting = self.memory.undelivered
+        waiting.difference_update([n for n in waiting if n < len(self.history.asked) and not self._is_mine(n)])
+        for number in sorted(filter(self._is_mine, waiting)):
             evaluation = self.history.pending[number]
             if only is None or evaluation.objective in only:
                 self._claim(number)
