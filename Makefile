@@ -97,7 +97,7 @@ quality: $(STAMPS)/test  ## how good the fronts of all methods are, on two probl
 bench: $(STAMPS)/bench  ## speed, as ratios taken in one run
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m benchmarks.speed
 
-soak: $(STAMPS)/test  ## kill, freeze and crowd the workers of shared studies, 20 minutes at most; SOAK='--kills 20 --each 50' is less
+soak: $(STAMPS)/test  ## kill, freeze and crowd the workers of shared studies, attack their stores, 40 minutes at most; SOAK='--kills 20 --each 50' is less
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.soak $(SOAK)
 
 clean:  ## remove what was built

@@ -25,9 +25,9 @@ from rich.table import Table
 from tests import postgres
 
 from benchmarks.results import machine
-from benchmarks.soak.checks import answers_wrong
 from benchmarks.soak.crew import Crew, SoakError
 from benchmarks.soak.databases import Database, postgresql, sqlite_file
+from benchmarks.soak.history import answers_wrong
 from benchmarks.soak.journal import Account, account
 from benchmarks.soak.ledger import replayed
 from benchmarks.soak.problem import Pace

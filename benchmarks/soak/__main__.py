@@ -2,14 +2,18 @@
 
 Parts: "kills" (four processes per study, killed with SIGKILL and frozen past their lease at random moments), "restarts"
 (the PostgreSQL server restarted at once, as after a crash), "throughput" (eight processes that answer as fast as they
-can), "readers" (the same while others read), "failover" (a store that loses its last events while workers write) and
-"damage" (SQLite files damaged at random). Each runs on a SQLite file and on a throw-away PostgreSQL server. The exit
-status is 1 if anything that must hold did not.
+can), "readers" (the same while others read), "crowds" (32, 64 and 100 processes), "failover" (a store that loses its
+last events while workers write), "fencing" (the same while one worker stands still, and another one writes first),
+"damage" (SQLite files damaged at random), "log" (``study.db-wal`` is removed), "hidden" (workers that cannot see each
+other's processes), "pool" (PgBouncer in transaction mode) and "disk" (each write and each flush fails, kills the
+worker, or is the last before a power loss). Each runs where it applies: on a SQLite file, on a throw-away PostgreSQL
+server. The exit status is 1 if anything that must hold did not.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import shutil
 import signal
 import sys
@@ -25,16 +29,31 @@ from rich.table import Table
 from tests import postgres
 
 from benchmarks.results import machine
-from benchmarks.soak.crew import SoakError
+from benchmarks.soak import databases
+from benchmarks.soak.attacks import Attacked, fenced, hidden, log_removed, pooled
+from benchmarks.soak.crew import CONTEXT, SoakError
 from benchmarks.soak.damage import Damaged, survived_damage
 from benchmarks.soak.databases import Database, postgresql, sqlite_file
+from benchmarks.soak.disk import Trials, disk_failed, has_compiler
 from benchmarks.soak.failover import FailedOver, failed_over
 from benchmarks.soak.faults import Faults, Survived, survived
+from benchmarks.soak.hiding import can_hide
 from benchmarks.soak.load import LONGEST_WAIT_SECONDS, Load, loaded
 from benchmarks.soak.problem import Pace
 from benchmarks.soak.worker import Plan
 
-PARTS = ("kills", "restarts", "throughput", "readers", "failover", "damage")
+PARTS = (
+    *("kills", "restarts", "throughput", "readers", "crowds", "failover", "fencing", "damage"),
+    *("log", "hidden", "pool", "disk"),
+)
+ONLY_ON = {"restarts": "postgresql", "pool": "postgresql"} | dict.fromkeys(
+    ("damage", "log", "hidden", "disk"), "sqlite"
+)
+"""Parts that make sense on one kind of database."""
+CROWDS = (32, 64, 100)
+CONNECTIONS = "120"
+EVERY = 200
+"""With so many kills each write and flush is tried, with half as many every second one."""
 DATABASES = ("sqlite", "postgresql")
 PER_FAULT = 4
 """Evaluations per kill, so that workers also get somewhere."""
@@ -84,7 +103,7 @@ def faults_table(found: Sequence[tuple[str, Survived]]) -> Table:
         faults, findings = each.faults, each.findings
         numbers = (faults.kills, faults.freezes, faults.restarts, findings.evaluations, findings.safe, findings.unknown)
         events = tuple(findings.counts[name] for name in ("reissued", "released"))
-        late = findings.counts["late"] + findings.refused
+        late = findings.counts["late"]
         table.add_row(
             kind, each.what, *map(str, (*numbers, *events, late, findings.counts["charged"])), f"{each.seconds:.0f}"
         )
@@ -100,6 +119,41 @@ def loads_table(found: Sequence[tuple[str, str, Load]]) -> Table:
         waits = [f"{1e3 * load.findings.slowest[name]:.0f} ms" for name in ("ask", "tell")]
         read = "-" if load.read is None else f"{load.read} times"
         table.add_row(kind, what, f"{load.findings.evaluations:,}", f"{load.per_second:.0f}", *waits, read)
+    return table
+
+
+ATTACKS: dict[str, tuple[Callable[..., Attacked], int]] = {
+    "fencing": (fenced, 20),
+    "log": (log_removed, 20),
+    "hidden": (hidden, 8),
+    "pool": (pooled, 8),
+}
+"""The attacks by part, and how many kills each of their blows stands for."""
+
+
+def attacks_table(found: Sequence[tuple[str, Attacked]]) -> Table:
+    """What studies survived that lost commits, their log or sight of each other."""
+    table = Table(
+        title="What was acknowledged and not lost by the store itself is there, once; no claim had two holders"
+    )
+    for column in ("database", "attack", "times", "evaluations", "claims", "told safely", "unknown", "kept aside"):
+        table.add_column(column, justify="left" if column in ("database", "attack") else "right")
+    for column in ("reissued", "lost by the store", "seconds"):
+        table.add_column(column, justify="right")
+    for kind, each in found:
+        of = each.findings
+        numbers = (each.times, of.evaluations, of.claims, of.safe, of.unknown, of.kept, of.counts["reissued"])
+        table.add_row(kind, each.what, *map(str, numbers), str(each.lost), f"{each.seconds:.0f}")
+    return table
+
+
+def disks_table(found: Sequence[Trials]) -> Table:
+    """What one worker and its SQLite file survived."""
+    table = Table(title="SQLite: one write or flush of a worker fails; every acknowledged answer is there, once")
+    for column in ("the disk", "trials", "acknowledged answers", "errors seen"):
+        table.add_column(column, justify="left" if column == "the disk" else "right")
+    for each in found:
+        table.add_row(each.what, *map(str, (each.trials, each.acknowledged, each.errors)))
     return table
 
 
@@ -119,18 +173,22 @@ class Soak:
         self.loads: list[tuple[str, str, Load]] = []
         self.losses: list[tuple[str, FailedOver]] = []
         self.damages: list[Damaged] = []
+        self.attacks: list[tuple[str, Attacked]] = []
+        self.disks: list[Trials] = []
 
     def run(self) -> None:
         """Run what was asked for."""
         for name in self._given.databases:
             for part in self._given.only:
-                if (name, part) not in (("sqlite", "restarts"), ("postgresql", "damage")):
+                if ONLY_ON.get(part, name) == name:
                     self._part(name, part)
 
     def _part(self, name: str, part: str) -> None:
         folder = self._folder / f"{name}-{part}"
         folder.mkdir()
-        database = sqlite_file(folder) if name == "sqlite" else postgresql(postgres.server())
+        database = self._database(name, part, folder)
+        if database is None:
+            return
         self.say(f"{database.kind}: {part} ...")
         given = self._given
         if part == "kills":
@@ -144,10 +202,35 @@ class Soak:
             self.damages.append(survived_damage(folder, 4 * given.kills, self.say))
         elif part == "throughput":
             self._load(database, folder, f"8 x {given.each}", processes=8, each=given.each)
+        elif part == "crowds":
+            for workers in given.workers:
+                each = max(1, given.each // 25)
+                self._load(database, folder, f"{workers} x {each}", processes=workers, each=each)
+        elif part == "disk":
+            self.disks += disk_failed(folder, step=max(1, EVERY // given.kills), seed=given.seed)
+        elif part in ATTACKS:
+            attack, share = ATTACKS[part]
+            result = attack(database, folder, math.ceil(given.kills / share), seed=given.seed)
+            self.attacks.append((database.kind, result))
         else:
             for readers in (False, True):
                 what = "4 processes, readers" if readers else "4 processes, no reader"
                 self._load(database, folder, what, processes=4, each=max(1, given.each // 4), readers=readers)
+
+    def _database(self, name: str, part: str, folder: Path) -> Database | None:
+        """A new database for a part; None, with a line that says so, where the part cannot run."""
+        if part == "hidden" and not can_hide(CONTEXT):
+            self.say("hidden: left out, only root can hide processes")
+            return None
+        if part == "disk" and not has_compiler():
+            self.say("disk: left out, there is no C compiler")
+            return None
+        if part == "pool":
+            if shutil.which("pgbouncer") is None:
+                self.say("pool: left out, PgBouncer is not installed")
+                return None
+            return databases.pooled(postgres.pool(), postgres.server())
+        return sqlite_file(folder) if name == "sqlite" else postgresql(postgres.server())
 
     def _load(
         self, database: Database, folder: Path, what: str, *, processes: int, each: int, readers: bool = False
@@ -188,12 +271,18 @@ class Soak:
                 f"{damage.files} damaged files: {damage.refused} refused, {damage.unharmed} read as they were written, "
                 f"0 with other events; {damage.certain:,} of {damage.events:,} events brought out and certain"
             )
+        if self.attacks:
+            console.print(attacks_table(self.attacks))
+        if self.disks:
+            console.print(disks_table(self.disks))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the soak, print the tables, and return the exit status."""
     given = _arguments(arguments)
-    postgres._SETTINGS.update(fsync="on", full_page_writes="on")  # as servers run that keep what they say they keep
+    postgres._SETTINGS.update(
+        fsync="on", full_page_writes="on", max_connections=CONNECTIONS
+    )  # as servers run that keep what they say they keep
     signal.signal(signal.SIGALRM, partial(_too_late, given.seconds))
     signal.setitimer(signal.ITIMER_REAL, given.seconds)
     folder = Path(tempfile.mkdtemp(prefix="flexibo-soak-"))
@@ -218,7 +307,8 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.soak", description=__doc__)
     parser.add_argument("--kills", type=int, default=200, help="kill -9 per database (200)")
     parser.add_argument("--each", type=int, default=500, help="evaluations of each of eight processes (500)")
-    parser.add_argument("--seconds", type=float, default=1200.0, help="fail after so many seconds (1200)")
+    parser.add_argument("--workers", type=int, nargs="+", default=CROWDS, help="sizes of the crowds (32 64 100)")
+    parser.add_argument("--seconds", type=float, default=2400.0, help="fail after so many seconds (2400)")
     parser.add_argument("--seed", type=int, default=0, help="decides the moments of the kills (0)")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help="parts to run")
     parser.add_argument("--databases", nargs="+", choices=DATABASES, default=DATABASES, help="where to run them")

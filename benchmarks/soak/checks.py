@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.soak.crew import Crew, SoakError
 from benchmarks.soak.databases import Database
-from benchmarks.soak.journal import Account, Answered, account
+from benchmarks.soak.history import Loss, answers_wrong, holders_wrong
+from benchmarks.soak.journal import Account, account
 from benchmarks.soak.ledger import Ledger, replayed
 from benchmarks.soak.problem import DEAREST
 from benchmarks.soak.worker import Plan
@@ -29,71 +30,67 @@ class Findings:
 
     Attributes:
         evaluations: How many were asked.
+        claims: How often one was in the hands of a worker.
         safe: Answers that workers were told are safe.
         unknown: Answers of workers that were killed before they heard.
-        refused: Answers that came after another worker's.
+        kept: Answers that the study refused, and kept in a file beside it.
         counts: How often each kind of event, a late answer and a charge for a lost attempt came up.
         slowest: The longest that the study let a worker wait, in seconds, by what it did.
         overshoot: What was spent beyond the budget.
     """
 
     evaluations: int
+    claims: int
     safe: int
     unknown: int
-    refused: int
+    kept: int
     counts: Mapping[str, int]
     slowest: Mapping[str, float]
     overshoot: float = 0.0
 
 
-def check(database: Database, crew: Crew) -> Findings:
-    """Look at a study that came to its end; raise a `SoakError` if anything is lost, doubled or miscounted."""
+def check(database: Database, crew: Crew, losses: Sequence[Loss] = ()) -> Findings:
+    """Look at a study that came to its end; raise a `SoakError` if anything is lost, doubled or miscounted.
+
+    Args:
+        database: Where the study is.
+        crew: Its workers.
+        losses: What the database lost, although it had acknowledged it.
+    """
     plan = crew.plan
     rows = database.events(plan.name)
     ledger = replayed(rows)
     accounts = [account(life.post.journal) for life in crew.lives]
     answers = [answer for each in accounts for answer in each.answers]
-    wrong = [*ledger.wrong, *answers_wrong(rows, answers), *_taken_wrong(crew, accounts, ledger)]
+    claims = [claim for each in accounts for claim in each.claims]
+    harmed = {life.post.journal.stem: life.harmed for life in crew.lives}
+    wrong = [*ledger.wrong, *answers_wrong(rows, answers, losses), *holders_wrong(claims, harmed, losses)]
+    wrong += _taken_wrong(crew, accounts, ledger)
     wrong += [*_ends_wrong(crew, accounts), *_study_wrong(database, plan, rows, ledger)]
     wrong += [damage] if (damage := database.damage()) else []
     wrong += _budget_wrong(plan, ledger, len(crew.posts))
     if wrong:
-        more = f"\n... and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
-        raise SoakError(f"{database.kind}, study {plan.name!r}:\n" + "\n".join(wrong[:SHOWN]) + more)
+        raise SoakError(listed(f"{database.kind}, study {plan.name!r}", wrong))
     outcomes = Counter(answer.outcome for answer in answers)
     awake = [each for life, each in zip(crew.lives, accounts, strict=True) if not life.frozen]
     slowest = {what: max((each.slowest.get(what, 0.0) for each in awake), default=0.0) for what in ("ask", "tell")}
     over = 0.0 if plan.budget is None else max(0.0, ledger.spent - plan.budget)
     return Findings(
         evaluations=len(ledger.questions),
+        claims=len(claims),
         safe=outcomes["safe"],
         unknown=outcomes["unknown"],
-        refused=outcomes["refused"],
+        kept=outcomes["kept"],
         counts=ledger.counts,
         slowest=slowest,
         overshoot=over,
     )
 
 
-def answers_wrong(rows: Sequence[tuple[int, Mapping[str, Any]]], answers: Sequence[Answered]) -> list[str]:
-    """Whether the stored answers are those that were given: what is safe once, what was refused never, nothing else."""
-    stored: dict[tuple[int, float], list[Mapping[str, Any]]] = defaultdict(list)
-    for _, event in rows:
-        if event["event"] in ("told", "failed", "spent"):
-            stored[event["number"], event["cost"]].append(event)
-    wrong = []
-    for answer in answers:
-        found = stored.pop((answer.number, answer.cost), [])
-        least, most = {"safe": (1, 1), "refused": (0, 0), "unknown": (0, 1)}[answer.outcome]
-        if not least <= len(found) <= most:
-            wrong.append(f"The answer {answer} is stored {len(found)} times.")
-        wrong += [f"The answer {answer} is stored as {dict(event)}." for event in found if not _agrees(event, answer)]
-    return wrong + [f"Nobody gave the answer {dict(event)}." for found in stored.values() for event in found]
-
-
-def _agrees(event: Mapping[str, Any], answer: Answered) -> bool:
-    """Whether an event says what was answered; of an answer that came too late only the cost is kept."""
-    return event["event"] == "spent" or (event["event"], event.get("values")) == (answer.kind, answer.values)
+def listed(what: str, wrong: Sequence[str]) -> str:
+    """The first things that are wrong, and how many more there are."""
+    more = f"\n... and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
+    return f"{what}:\n" + "\n".join(wrong[:SHOWN]) + more
 
 
 def _taken_wrong(crew: Crew, accounts: Sequence[Account], ledger: Ledger) -> list[str]:

@@ -8,7 +8,7 @@ import random
 import signal
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from multiprocessing.process import BaseProcess
 
 from benchmarks.soak.worker import Plan, Post, work
@@ -30,6 +30,7 @@ class Life:
         process: The process.
         killed: Whether it was killed.
         frozen: Whether it was once stopped for longer than its lease.
+        harmed: When it was killed or stopped, on the machine's steady clock.
         stands_still: Whether it is stopped now.
     """
 
@@ -37,6 +38,7 @@ class Life:
     process: BaseProcess
     killed: bool = False
     frozen: bool = False
+    harmed: list[float] = field(default_factory=list)
     stands_still: bool = False
 
 
@@ -72,7 +74,7 @@ class Crew:
         if victim is None:
             return False
         victim.killed = True
-        self._note("kill", victim)
+        victim.harmed.append(self._note("kill", victim))
         victim.process.kill()
         victim.process.join()
         self._start(replace(victim.post, life=victim.post.life + 1))
@@ -83,7 +85,7 @@ class Crew:
         victim = self._victim(rng)
         if victim is not None and victim.process.pid is not None:
             victim.frozen = victim.stands_still = True
-            self._note("freeze", victim)
+            victim.harmed.append(self._note("freeze", victim))
             os.kill(victim.process.pid, signal.SIGSTOP)
         return victim
 
@@ -114,10 +116,16 @@ class Crew:
             time.sleep(0.02)
         self.check()
 
-    def _note(self, what: str, life: Life) -> None:
-        """Log what is done to which worker, to investigate a soak that failed."""
+    def _note(self, what: str, life: Life) -> float:
+        """Log what is done to which worker, to investigate a soak that failed; returns when."""
+        now = time.monotonic()
         with life.post.folder.joinpath(f"{self.plan.name}.faults").open("a", encoding="utf-8") as file:
-            file.write(f"{time.monotonic():.3f} {what} {life.post.journal.stem}\n")
+            file.write(f"{now:.3f} {what} {life.post.journal.stem}\n")
+        return now
+
+    def start(self, post: Post) -> None:
+        """Start another worker, in the place of one that came to its end."""
+        self._start(post)
 
     def _start(self, post: Post) -> None:
         process = CONTEXT.Process(target=work, args=(post,), daemon=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.postgres import Server
+from tests.postgres import Pool, Server
 
 Rows = list[tuple[int, dict[str, Any]]]
 
@@ -20,7 +20,7 @@ class Database:
     """A database that studies are kept in, looked at with nothing but its driver.
 
     Attributes:
-        kind: "SQLite" or "PostgreSQL".
+        kind: "SQLite", "PostgreSQL" or "PgBouncer".
         url: What a study is opened with.
         server: The server of a PostgreSQL database.
     """
@@ -57,6 +57,23 @@ class Database:
         query = f"SELECT number, content FROM flexibo_events WHERE study = {self._mark} ORDER BY number"
         return [(number, json.loads(content)) for number, content in self._rows(query, (study,))]
 
+    def lose(self, study: str, count: int) -> Rows:
+        """Lose the last events of a study, as a fail-over to a copy that lags behind does; returns what was lost.
+
+        The first event, which holds the settings, stays.
+        """
+        with self.connected() as connection:
+            connection.execute("BEGIN IMMEDIATE" if self.server is None else "BEGIN")
+            if self.server is not None:  # no worker writes meanwhile, as none does to a server that goes down
+                connection.execute("LOCK TABLE flexibo_studies, flexibo_events IN ACCESS EXCLUSIVE MODE")
+            query = f"SELECT number, content FROM flexibo_events WHERE study = {self._mark} ORDER BY number"
+            rows = connection.execute(query, (study,)).fetchall()
+            lost = [(number, json.loads(content)) for number, content in rows[1:][-count:]]
+            condition = f"study = {self._mark} AND number >= {self._mark}"
+            connection.execute(f"DELETE FROM flexibo_events WHERE {condition}", (study, lost[0][0]))
+            connection.execute("COMMIT")
+        return lost
+
     def damage(self) -> str:
         """What SQLite finds wrong with its file; an empty string if nothing."""
         if self.server is not None:
@@ -89,6 +106,11 @@ class Database:
 def sqlite_file(folder: Path) -> Database:
     """A SQLite file that does not exist yet."""
     return Database("SQLite", f"sqlite:///{folder / 'study.db'}")
+
+
+def pooled(pool: Pool, server: Server) -> Database:
+    """A new database on a server, which workers reach through a pool of connections; the soak does so directly."""
+    return Database("PgBouncer", pool.new_database(), server)
 
 
 def postgresql(server: Server) -> Database:

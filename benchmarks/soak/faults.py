@@ -5,12 +5,13 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.soak.checks import Findings, check
 from benchmarks.soak.crew import Crew, Life, SoakError
 from benchmarks.soak.databases import Database
+from benchmarks.soak.hiding import FIRST_USER
 from benchmarks.soak.worker import Plan, Post
 
 WORKERS = 4
@@ -54,6 +55,7 @@ def survived(
     *,
     expected: int,
     odd_clocks: bool = False,
+    hidden: bool = False,
     say: Callable[[str], None] = lambda text: None,
 ) -> Survived:
     """Work on a study with four processes, do all that to them, and look whether everything held.
@@ -65,10 +67,15 @@ def survived(
         folder: Where the workers write their journals.
         expected: How many evaluations the study has, at least about; faults come during nine tenths of them.
         odd_clocks: Whether the time of day is wrong on some of the workers' machines.
+        hidden: Whether each worker is a user of its own, and cannot see the processes of others.
         say: Called with the progress.
     """
     start = time.monotonic()
-    with Crew([_post(plan, folder, slot, odd_clocks=odd_clocks) for slot in range(WORKERS)]) as crew:
+    posts = [_post(plan, folder, slot, odd_clocks=odd_clocks) for slot in range(WORKERS)]
+    if hidden:
+        posts = [replace(post, user=FIRST_USER + post.slot) for post in posts]
+        _open_to_all(database, plan, folder)
+    with Crew(posts) as crew:
         _harm(database, crew, faults, expected, say)
         crew.join(time.monotonic() + PATIENCE_SECONDS)
         findings = check(database, crew)
@@ -78,6 +85,15 @@ def survived(
 def _post(plan: Plan, folder: Path, slot: int, *, odd_clocks: bool) -> Post:
     """Every other worker asks and tells itself, the rest use `Study.run`."""
     return Post(plan, folder, slot, by_hand=slot % 2 == 0, clock=CLOCKS[slot % len(CLOCKS)] if odd_clocks else "right")
+
+
+def _open_to_all(database: Database, plan: Plan, folder: Path) -> None:
+    """Let every user write into the study and the folder."""
+    plan.opened().close()
+    folder.chmod(0o777)
+    folder.parent.chmod(0o755)
+    if database.server is None:
+        database.path.chmod(0o666)
 
 
 def _harm(database: Database, crew: Crew, faults: Faults, expected: int, say: Callable[[str], None]) -> None:

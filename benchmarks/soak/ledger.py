@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.soak.problem import DEPENDS_ON
+from benchmarks.soak.problem import question_key
 
 MOST_ATTEMPTS = 3
 VANISHED = "vanished"
@@ -77,8 +77,7 @@ class Ledger:
     def _ask(self, event: Mapping[str, Any]) -> None:
         if event["number"] != len(self.questions):
             self.wrong.append(f"Evaluation {event['number']} was asked as the {len(self.questions)}th.")
-        options = DEPENDS_ON[event["objective"]]
-        question = Question((event["objective"], *(event["design"][option] for option in options)), event["worker"])
+        question = Question(question_key(event["objective"], event["design"]), event["worker"])
         before = self._by_key.setdefault(question.key, [])
         if any(other.state in ("pending", "told") or other.impossible for other in before):
             self.wrong.append(f"Evaluation {event['number']} asks {question.key} again.")

@@ -46,7 +46,9 @@ class Load:
         return self.findings.evaluations / self.seconds
 
 
-def loaded(database: Database, name: str, folder: Path, *, processes: int, each: int, readers: bool = False) -> Load:
+def loaded(
+    database: Database, name: str, folder: Path, *, processes: int, each: int, readers: bool = False, sync: bool = False
+) -> Load:
     """Let processes answer a number of evaluations each, as fast as possible, and look for missing ones.
 
     Args:
@@ -57,10 +59,11 @@ def loaded(database: Database, name: str, folder: Path, *, processes: int, each:
         each: How many evaluations each of them answers.
         readers: Whether two processes read all the while: one loads the study again and again, the other keeps one
             transaction open for seconds.
+        sync: Whether the journals are flushed to the disk line by line.
     """
     plan = Plan(database.url, name, evaluations=processes * each, lease=60.0, pace=INSTANT, candidates=100, fails=False)
     plan.opened().close()
-    posts = [Post(plan, folder, slot, quota=each, sync=False) for slot in range(processes)]
+    posts = [Post(plan, folder, slot, quota=each, sync=sync) for slot in range(processes)]
     reads = folder / f"{name}.reads"
     with _reading(database, name, reads) if readers else _nobody(), Crew(posts) as crew:
         crew.join(time.monotonic() + PATIENCE_SECONDS)

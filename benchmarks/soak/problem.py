@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from flexibo import Objective
 from flexibo.history.events import Evaluation
@@ -14,6 +15,11 @@ SPACE = {"x": (0.0, 1.0), "k": [1, 2, 3, 4], "n": (1, 512)}
 DEPENDS_ON = {"error": ("k", "n"), "energy": ("x", "k", "n")}
 """The options that decide each objective: designs that agree in them must not be measured twice."""
 CHEAPEST, DEAREST = 0.5, 1.5
+
+
+def question_key(objective: str, design: Mapping[str, Any]) -> tuple[object, ...]:
+    """The objective and the options that decide it: the same for designs that need not be measured twice."""
+    return (objective, *(design[option] for option in DEPENDS_ON[objective]))
 
 
 def objectives() -> list[Objective]:

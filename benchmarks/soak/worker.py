@@ -11,18 +11,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.soak.hiding import hide
 from benchmarks.soak.journal import Journal
 from benchmarks.soak.problem import DEPENDS_ON, QUICK, SPACE, Answer, Pace, measured, objectives
 from flexibo import Study
 from flexibo.errors import InvalidValueError
 from flexibo.executors import Measure, Outcome
-from flexibo.history.events import Evaluation
+from flexibo.history.events import Evaluation, Failed, Spent, Told
 from flexibo.objectives import Objective
 from flexibo.optimizer import Stop
-from flexibo.storage import processes
+from flexibo.storage import LogReplacedError, StorageError, processes
 from flexibo.study.event_log import EventLog
 
 HOUR = 3600.0
+MOST_ERRORS = 20
+"""After so many errors of the storage a worker gives up."""
 WAIT_SECONDS = 0.05
 """How often a worker that has nothing to do looks again."""
 
@@ -88,6 +91,9 @@ class Post:
         clock: "right", "back" (an hour late) or "jumping" (an hour back and forth).
         sync: Whether its journal is flushed to the disk line by line.
         end: It ends once this file exists; None: there is none.
+        user: The user as which it runs, hidden from those of other users; None: it is not hidden.
+        on_error: What it does when the storage fails: "raise" the error, "leave" the study, or open it "again" and
+            tell what it has not told yet.
     """
 
     plan: Plan
@@ -99,6 +105,8 @@ class Post:
     clock: str = "right"
     sync: bool = True
     end: Path | None = None
+    user: int | None = None
+    on_error: str = "raise"
 
     @property
     def journal(self) -> Path:
@@ -111,8 +119,11 @@ class Post:
         return self.journal.with_suffix(".log")
 
 
-def work(post: Post) -> None:
-    """Work on the study until it ends."""
+def work(post: Post) -> int:
+    """Work on the study until it ends; returns how often the storage failed."""
+    if post.user is not None:
+        hide(post.user)
+    os.chdir(post.folder)  # where answers are kept that a study on a server refuses
     log = os.open(post.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(log, 2)  # a traceback of the end of this process is kept as well
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(message)s", force=True)
@@ -121,9 +132,9 @@ def work(post: Post) -> None:
         processes.about_this_process = lambda proc=None: {"host": f"board-{post.slot}", "pid": os.getpid()}
     journal = Journal(post.journal, sync=post.sync)
     worker = Worker(post, journal)
-    with post.plan.opened() as study:
-        why = worker.by_hand(study) if post.by_hand else worker.running(study)
+    why = worker.until_the_end()
     journal.write("end", why=why, slowest=worker.slowest, first=worker.first, last=worker.last)
+    return worker.errors
 
 
 def set_clock(how: str) -> None:
@@ -148,16 +159,38 @@ class Worker:
         self._post = post
         self._journal = journal
         self._rng = random.Random(f"{post.plan.seed} {post.plan.name} {post.slot} {post.life}")
+        self._done = 0
+        self._untold: tuple[Evaluation, Answer] | None = None
+        self.errors = 0
         self.slowest = {"ask": 0.0, "tell": 0.0}
         self.first = self.last = time.monotonic()
 
+    def until_the_end(self) -> str:
+        """Work until the study ends, opened again when the log was replaced; returns why it ended."""
+        self.first = time.monotonic()
+        while True:
+            try:
+                with self._post.plan.opened() as study:
+                    return self.by_hand(study) if self._post.by_hand else self.running(study)
+            except LogReplacedError:
+                self._journal.write("left")
+            except StorageError as error:
+                self.errors += 1
+                if self._post.on_error == "raise" or self.errors > MOST_ERRORS:
+                    raise
+                self._journal.write("left")
+                if self._post.on_error == "leave":
+                    return str(error)
+
     def by_hand(self, study: Study) -> str:
         """Ask, measure, tell; returns why it ended."""
-        done = 0
-        self.first = time.monotonic()
-        while self._post.quota is None or done < self._post.quota:
+        while self._post.quota is None or self._done < self._post.quota:
             if self._post.end is not None and self._post.end.exists():
                 return "It was told to end."
+            if self._untold is not None:
+                self._tell(study, *self._untold)
+                self._done += 1
+                continue
             start = time.monotonic()
             question = study.ask_or_stop()
             self._took("ask", start)
@@ -167,30 +200,38 @@ class Worker:
                 time.sleep(WAIT_SECONDS)
                 continue
             self.asked(study, question)
-            self._tell(study, question, self.measured(question))
-            done += 1
+            self._untold = question, self.measured(question)
         return "The quota is full."
 
     def running(self, study: Study) -> str:
         """Let the study run; returns why it ended."""
         functions: dict[str, Measure] = dict.fromkeys(DEPENDS_ON, lambda design: None)
-        study.run(functions, executor=Journalling(self, study), progress=False)
+        executor = Journalling(self, study)
+        try:
+            study.run(functions, executor=executor, progress=False)
+        except LogReplacedError:
+            for evaluation in executor.unstored:
+                self.heard(evaluation, "kept")
+            raise
         return study.stopped
 
     def asked(self, study: Study, evaluation: Evaluation) -> None:
         """Write down what was asked, and under which name."""
-        self._journal.write("asked", evaluation.number, worker=study.history.assignments[evaluation.number].worker)
+        worker = study.history.assignments[evaluation.number].worker
+        question = {"token": evaluation.token, "objective": evaluation.objective, "design": dict(evaluation.design)}
+        self._journal.write("asked", evaluation.number, worker=worker, **question)
 
     def measured(self, evaluation: Evaluation) -> Answer:
         """The answer to an evaluation, on disk before it is told."""
         answer = measured(evaluation, self._post.plan.pace, self._rng, fails=self._post.plan.fails)
         kind, values = ("failed", None) if answer.values is None else ("told", dict(answer.values))
-        self._journal.write("means", evaluation.number, kind=kind, values=values, cost=answer.cost)
+        meant = {"token": evaluation.token, "kind": kind, "values": values, "cost": answer.cost}
+        self._journal.write("means", evaluation.number, **meant)
         return answer
 
     def heard(self, evaluation: Evaluation, outcome: str = "safe") -> None:
         """Write down what the study made of an answer."""
-        self._journal.write(outcome, evaluation.number)
+        self._journal.write(outcome, evaluation.number, token=evaluation.token)
 
     def _tell(self, study: Study, evaluation: Evaluation, answer: Answer) -> None:
         start = time.monotonic()
@@ -203,8 +244,13 @@ class Worker:
             if "was answered already" not in str(error):
                 raise
             self.heard(evaluation, "refused")
+        except LogReplacedError:
+            self.heard(evaluation, "kept")
+            self._untold = None
+            raise
         else:
             self.heard(evaluation)
+        self._untold = None
         self._took("tell", start)
 
     def _took(self, what: str, start: float) -> None:
@@ -224,6 +270,7 @@ class Journalling:
         self._worker = worker
         self._study = study
         self._waiting: list[Evaluation] = []
+        self.unstored: list[Evaluation] = []
 
     def has_room(self, objective: Objective) -> bool:
         """Whether nothing waits to be measured."""
@@ -245,8 +292,17 @@ class Journalling:
             answer = self._worker.measured(evaluation)
             values: dict[str, Any] | None = None if answer.values is None else dict(answer.values)
             yield Outcome(evaluation, values, answer.cost, answer.reason, timed=False, impossible=answer.impossible)
-            self._worker.heard(evaluation)
+            if is_stored(self._study, evaluation):
+                self._worker.heard(evaluation)
+            else:  # the run ends with an error, and asks for what is left
+                self.unstored.append(evaluation)
 
     def close(self) -> None:
         """Forget what was not measured."""
         self._waiting.clear()
+
+
+def is_stored(study: Study, evaluation: Evaluation) -> bool:
+    """Whether the study knows an answer of this attempt."""
+    answers = (event for event in reversed(study.events) if isinstance(event, Told | Failed | Spent))
+    return any(answer.token == evaluation.token for answer in answers)

@@ -6,15 +6,16 @@
 from __future__ import annotations
 
 import sqlite3
+import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.command_line import mentions
-from tests.postgres import server
+from tests.postgres import pool, server
 
 from flexibo import Evaluation, Study
 from flexibo.optimizer import Stop
@@ -23,11 +24,14 @@ from flexibo.storage.base import Decide
 
 pytest.importorskip("benchmarks.soak", reason="the benchmarks lie beside the tests in the repository only")
 
-from benchmarks.soak.checks import answers_wrong
-from benchmarks.soak.crew import Crew, SoakError
+from benchmarks.soak import databases
+from benchmarks.soak.attacks import fenced, hidden, log_removed, pooled
+from benchmarks.soak.crew import CONTEXT, Crew, SoakError
 from benchmarks.soak.databases import Database, postgresql, sqlite_file
+from benchmarks.soak.disk import MODES, disk_failed, has_compiler
 from benchmarks.soak.faults import Faults, survived
-from benchmarks.soak.journal import Answered, account
+from benchmarks.soak.hiding import can_hide
+from benchmarks.soak.journal import account
 from benchmarks.soak.ledger import replayed
 from benchmarks.soak.load import LONGEST_WAIT_SECONDS, loaded
 from benchmarks.soak.problem import Pace
@@ -70,6 +74,45 @@ def test_processes_that_answer_at_once_lose_and_double_nothing(database: Databas
     load = loaded(database, "crowd", tmp_path, processes=3, each=20)
     assert load.findings.counts["told"] == 60
     assert load.findings.counts["reissued"] == 0
+
+
+@pytest.mark.slow
+def test_a_store_that_loses_its_last_commits_stores_nothing_under_another_design(
+    database: Database, tmp_path: Path
+) -> None:
+    result = fenced(database, tmp_path, 2)
+    assert result.findings.evaluations == 40
+    assert result.findings.kept > 0
+
+
+@pytest.mark.slow
+def test_what_was_acknowledged_is_in_the_file_when_its_log_is_removed(tmp_path: Path) -> None:
+    result = log_removed(sqlite_file(tmp_path), tmp_path, 1)
+    assert result.findings.safe + result.findings.unknown >= result.findings.evaluations
+
+
+@pytest.mark.slow
+def test_workers_that_cannot_see_each_other_take_over_from_the_dead_alone() -> None:
+    if not can_hide(CONTEXT):
+        pytest.skip("only root can hide processes")
+    with tempfile.TemporaryDirectory() as name:  # unlike the folders of tests, other users may look into it
+        folder = Path(name) / "study"
+        folder.mkdir()
+        assert hidden(sqlite_file(folder), folder, 3).findings.evaluations == 24
+
+
+@pytest.mark.slow
+def test_workers_behind_a_pool_of_connections_are_killed_and_nothing_is_lost(tmp_path: Path) -> None:
+    assert pooled(databases.pooled(pool(), server()), tmp_path, 2).findings.evaluations == 16
+
+
+@pytest.mark.slow
+def test_a_disk_that_fails_and_a_power_loss_take_nothing_that_was_acknowledged(tmp_path: Path) -> None:
+    if not has_compiler():
+        pytest.skip("there is no C compiler")
+    found = disk_failed(tmp_path, step=25)
+    assert len(found) == len(MODES) + 1
+    assert all(each.trials and each.acknowledged for each in found)
 
 
 @pytest.mark.slow
@@ -200,8 +243,6 @@ def kinds(database: Database, study: str) -> list[str]:
 # The checks themselves: each must see what it is there for.
 
 DESIGN = {"x": 0.5, "k": 1, "n": 9}
-ANSWER = Answered(0, "told", {"energy": 2.0}, 1.25, "safe")
-REFUSED = Answered(0, "told", {"energy": 2.0}, 1.25, "refused")
 
 
 def asked(number: int, worker: str = "ada", **design: object) -> dict[str, Any]:
@@ -214,26 +255,6 @@ def told(number: int, cost: float = 1.25, worker: str = "ada", energy: float = 2
 
 def numbered(*events: dict[str, Any]) -> list[tuple[int, dict[str, Any]]]:
     return list(enumerate(events))
-
-
-@pytest.mark.parametrize(
-    ("events", "answers", "facts"),
-    [
-        ([told(0)], [ANSWER], None),
-        ([], [ANSWER], (ANSWER, "0 times")),
-        ([told(0), told(0)], [ANSWER], (ANSWER, "2 times")),
-        ([told(0, energy=3.0)], [ANSWER], (ANSWER, told(0, energy=3.0))),
-        ([told(0), told(1)], [ANSWER], ("Nobody", told(1))),
-        ([told(0)], [REFUSED], (REFUSED, "1 times")),
-        ([], [Answered(0, "told", {"energy": 2.0}, 1.25, "unknown")], None),
-    ],
-)
-def test_an_answer_that_is_lost_doubled_changed_or_invented_is_found(
-    events: list[dict[str, Any]], answers: Sequence[Answered], facts: tuple[object, ...] | None
-) -> None:
-    wrong = answers_wrong(numbered(*events), answers)
-    assert len(wrong) == (facts is not None)
-    assert facts is None or mentions(wrong[0], *facts)
 
 
 RELEASED = {"event": "released", "number": 0, "reason": "", "cost": 0.0}
