@@ -92,7 +92,9 @@ def _looked_at(connection: sqlite3.Connection, path: Path, stat: os.stat_result)
     """The version of the tables of an open file; `stat` is from before it was opened."""
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     (page,) = connection.execute("PRAGMA page_size").fetchone()
-    if path.stat().st_size % page:
+    log = log_of(path)
+    # A process that dies while it copies the log to the file leaves half a page there, and the whole one in the log.
+    if path.stat().st_size % page and not (log.exists() and log.stat().st_size):
         raise _damaged(path, "its end is cut off")
     _check_whole(connection, path, stat)
     if not tables:

@@ -49,6 +49,18 @@ def test_a_database_of_another_program_is_refused(tmp_path: Path, journal: str) 
     assert "(its tables: books, flexibo)" in refused(path)
 
 
+def test_a_page_that_was_being_copied_from_the_log_when_the_process_died_is_copied_again(tmp_path: Path) -> None:
+    storage = SQLStorage(f"sqlite:///{tmp_path / 'study.db'}", "study")
+    storage.commit(0, lambda _: [{"n": n, "text": "x" * 2000} for n in range(9)])
+    copy = tmp_path / "copy" / "study.db"
+    copy.parent.mkdir()
+    for name in ("study.db", "study.db-wal"):
+        (copy.parent / name).write_bytes((tmp_path / name).read_bytes())
+    with copy.open("ab") as file:
+        file.write(b"x" * 2048)
+    assert [event["n"] for event in SQLStorage(f"sqlite:///{copy}", "study").read()] == list(range(9))
+
+
 def test_a_file_that_is_cut_off_anywhere_is_refused(tmp_path: Path, whole: bytes) -> None:
     path = tmp_path / "study.db"
     for size in (1, 15, 16, 17, 99, 100, 511, 512, 513, *range(1000, len(whole), 2999), len(whole) - 1):
