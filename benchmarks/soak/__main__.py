@@ -2,12 +2,12 @@
 
 Parts: "kills" (four processes per study, killed with SIGKILL and frozen past their lease at random moments), "restarts"
 (the PostgreSQL server restarted at once, as after a crash), "throughput" (eight processes that answer as fast as they
-can), "readers" (the same while others read), "crowds" (32, 64 and 100 processes), "failover" (a store that loses its
+can), "readers" (the same while others read), "crowd" (32, 64 and 100 processes), "failover" (a store that loses its
 last events while workers write), "fencing" (the same while one worker stands still, and another one writes first),
-"damage" (SQLite files damaged at random), "log" (``study.db-wal`` is removed), "hidden" (workers that cannot see each
-other's processes), "pool" (PgBouncer in transaction mode) and "disk" (each write and each flush fails, kills the
-worker, or is the last before a power loss). Each runs where it applies: on a SQLite file, on a throw-away PostgreSQL
-server. The exit status is 1 if anything that must hold did not.
+"damage" (SQLite files damaged at random), "files" (the files beside a SQLite file removed while workers use them),
+"hidden" (workers that cannot see each other's processes), "pool" (PgBouncer in transaction mode) and "disk" (each write
+and each flush fails, kills the worker, or is the last before a power loss). Each runs where it applies: on a SQLite
+file, on a throw-away PostgreSQL server. The exit status is 1 if anything that must hold did not.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tests import postgres
 
 from benchmarks.results import machine
 from benchmarks.soak import databases
-from benchmarks.soak.attacks import Attacked, fenced, hidden, log_removed, pooled
+from benchmarks.soak.attacks import Attacked, fenced, files_removed, hidden, pooled
 from benchmarks.soak.crew import CONTEXT, SoakError
 from benchmarks.soak.damage import Damaged, survived_damage
 from benchmarks.soak.databases import Database, postgresql, sqlite_file
@@ -43,11 +43,11 @@ from benchmarks.soak.problem import Pace
 from benchmarks.soak.worker import Plan
 
 PARTS = (
-    *("kills", "restarts", "throughput", "readers", "crowds", "failover", "fencing", "damage"),
-    *("log", "hidden", "pool", "disk"),
+    *("kills", "restarts", "throughput", "readers", "crowd", "failover", "fencing", "damage"),
+    *("files", "hidden", "pool", "disk"),
 )
 ONLY_ON = {"restarts": "postgresql", "pool": "postgresql"} | dict.fromkeys(
-    ("damage", "log", "hidden", "disk"), "sqlite"
+    ("damage", "files", "hidden", "disk"), "sqlite"
 )
 """Parts that make sense on one kind of database."""
 CROWDS = (32, 64, 100)
@@ -124,7 +124,7 @@ def loads_table(found: Sequence[tuple[str, str, Load]]) -> Table:
 
 ATTACKS: dict[str, tuple[Callable[..., Attacked], int]] = {
     "fencing": (fenced, 20),
-    "log": (log_removed, 20),
+    "files": (files_removed, 20),
     "hidden": (hidden, 8),
     "pool": (pooled, 8),
 }
@@ -202,7 +202,7 @@ class Soak:
             self.damages.append(survived_damage(folder, 4 * given.kills, self.say))
         elif part == "throughput":
             self._load(database, folder, f"8 x {given.each}", processes=8, each=given.each)
-        elif part == "crowds":
+        elif part == "crowd":
             for workers in given.workers:
                 each = max(1, given.each // 25)
                 self._load(database, folder, f"{workers} x {each}", processes=workers, each=each)

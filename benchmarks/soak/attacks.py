@@ -23,6 +23,8 @@ WORKERS = 4
 MOST_LOST = 6
 """Events that a fail-over loses at most."""
 EVENTS_BETWEEN = 24
+BESIDE = ("shm", "wal")
+"""The ends of the names of the files beside a SQLite file."""
 PATIENCE_SECONDS = 180.0
 
 Say = Callable[[str], None]
@@ -81,26 +83,26 @@ def fenced(database: Database, folder: Path, times: int, *, seed: int = 0) -> At
     return Attacked("commits lost", times, findings, time.monotonic() - start, lost)
 
 
-def log_removed(database: Database, folder: Path, times: int, *, seed: int = 0) -> Attacked:
-    """Remove the ``-wal`` of a SQLite file while workers write.
+def files_removed(database: Database, folder: Path, times: int, *, seed: int = 0) -> Attacked:
+    """Remove a file beside a SQLite file while workers write: its log, its locks, and so on.
 
     All workers must notice it and end, as the message asks; what was acknowledged is in the file, and others continue.
     """
     start = time.monotonic()
-    rng = random.Random(f"{seed} log")
-    plan = Plan(database.url, "log", evaluations=EVENTS_BETWEEN * (times + 1), seed=seed)
+    rng = random.Random(f"{seed} files")
+    plan = Plan(database.url, "files", evaluations=EVENTS_BETWEEN * (times + 1), seed=seed)
     posts = [Post(plan, folder, slot, on_error="leave") for slot in range(WORKERS)]
     with Crew(posts) as crew:
         for life in range(1, times + 1):
             _grown(database, crew, life * EVENTS_BETWEEN)
             time.sleep(rng.uniform(0.0, 0.2))
-            database.path.with_name(f"{database.path.name}-wal").unlink()
+            database.path.with_name(f"{database.path.name}-{BESIDE[life % len(BESIDE)]}").unlink()
             crew.join(time.monotonic() + PATIENCE_SECONDS)
             for post in posts:
                 crew.start(replace(post, life=life))
         crew.join(time.monotonic() + PATIENCE_SECONDS)
         findings = check(database, crew)
-    return Attacked("-wal removed", times, findings, time.monotonic() - start)
+    return Attacked("-wal or -shm removed", times, findings, time.monotonic() - start)
 
 
 def hidden(database: Database, folder: Path, kills: int, *, seed: int = 0) -> Attacked:

@@ -25,7 +25,7 @@ from flexibo.storage.base import Decide
 pytest.importorskip("benchmarks.soak", reason="the benchmarks lie beside the tests in the repository only")
 
 from benchmarks.soak import databases
-from benchmarks.soak.attacks import fenced, hidden, log_removed, pooled
+from benchmarks.soak.attacks import fenced, files_removed, hidden, pooled
 from benchmarks.soak.crew import CONTEXT, Crew, SoakError
 from benchmarks.soak.databases import Database, postgresql, sqlite_file
 from benchmarks.soak.disk import MODES, disk_failed, has_compiler
@@ -86,8 +86,8 @@ def test_a_store_that_loses_its_last_commits_stores_nothing_under_another_design
 
 
 @pytest.mark.slow
-def test_what_was_acknowledged_is_in_the_file_when_its_log_is_removed(tmp_path: Path) -> None:
-    result = log_removed(sqlite_file(tmp_path), tmp_path, 1)
+def test_what_was_acknowledged_is_in_the_file_when_a_file_beside_it_is_removed(tmp_path: Path) -> None:
+    result = files_removed(sqlite_file(tmp_path), tmp_path, 2)
     assert result.findings.safe + result.findings.unknown >= result.findings.evaluations
 
 
