@@ -12,7 +12,8 @@ def whole_number(name: str, number: object, *, least: int, most: int | None = No
     if isinstance(number, bool) or not isinstance(number, int) or number < least:
         raise InvalidValueError(f"{name} is {number!r}; it must be a whole number, {least} or more.", argument=name)
     if most is not None and number > most:
-        raise InvalidValueError(f"{name} is {number:.4g}; it must be at most {most:,}.", argument=name)
+        shown = f"{number:.4g}" if number.bit_length() < 1000 else f"a number of {number.bit_length()} bits"
+        raise InvalidValueError(f"{name} is {shown}; it must be at most {most:,}.", argument=name)
     return number
 
 

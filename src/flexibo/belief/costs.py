@@ -6,6 +6,7 @@ price, in the budget's units, decides what can be afforded; theta, a transform o
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from typing import TypeAlias
@@ -119,6 +120,8 @@ class Costs:
                 raise unknown_name("cost", cost, TRANSFORMS)
         elif not callable(cost):
             raise InvalidTypeError(f"cost is {cost!r}; give one of {', '.join(TRANSFORMS)} or a callable.")
+        else:
+            _check_takes_two(cost)
         self.cost = cost
         self._seed = seed
         self._model = GaussianProcess(reach=REACH) if model is None else model
@@ -213,6 +216,19 @@ def mean_above(bounds: FloatArray, mu: FloatArray, sigma: FloatArray) -> FloatAr
     # phi(z) / (1 - Phi(z)), which for great z is z itself.
     hazard = np.exp(-0.5 * z**2 - 0.5 * math.log(2.0 * math.pi) - log_ndtr(-z))
     return np.maximum(bounds, np.where(sigma > 0, mu + spread * hazard, bounds))
+
+
+def _check_takes_two(cost: CostCallable) -> None:
+    """Refuse a callable that cannot be called with a design and the name of an objective."""
+    try:
+        inspect.signature(cost).bind({}, "")
+    except TypeError:
+        raise InvalidTypeError(
+            f"cost is {_short(cost)}, which cannot be called with a design and the name of an objective; take both, "
+            "cost(design, objective)."
+        ) from None
+    except ValueError:  # it has no signature, as some functions written in C
+        return
 
 
 def _number(given: object) -> float:

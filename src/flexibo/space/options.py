@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias, TypeVar
@@ -138,7 +139,7 @@ class Real:
         for end in (self.low, self.high):
             if not is_number(plain(end)):
                 raise InvalidTypeError(f"An option has the bound {end!r}; a Real needs numbers.")
-            if not math.isfinite(end):
+            if not abs(plain(end)) <= sys.float_info.max:  # a whole number may be too large for a float
                 raise InvalidValueError(f"An option has the bound {end!r}; bounds must be finite numbers.")
         object.__setattr__(self, "low", float(self.low))
         object.__setattr__(self, "high", float(self.high))

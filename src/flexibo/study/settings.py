@@ -164,7 +164,7 @@ def _initial(
     """The given designs first, then drawn ones up to n_initial; and how many were given."""
     first = () if given is None else tuple(dict.fromkeys(space.design(design) for design in given))
     count = max(1, len(first)) if n_initial is None else n_initial
-    count = whole_number("n_initial", count, least=1)
+    count = whole_number("n_initial", count, least=1, most=MOST_CANDIDATES)
     if count <= len(first):
         return first, len(first)
     drawn = [design for design in drawn_designs(space, count, seed) if design not in first]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from flexibo._internal.arrays import plain
 from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
 from flexibo.history import History
 from flexibo.history.events import Evaluation
+from flexibo.objectives import LARGEST
 
 Predicate: TypeAlias = Callable[[Any], object]  # takes the study; returns True or a reason to stop
 
@@ -133,8 +133,10 @@ def _named(name: str, limit: object) -> StopRule:
     if name not in RULES:
         raise unknown_name("stop rule", name, RULES)
     limit = plain(limit)
-    if isinstance(limit, bool) or not isinstance(limit, int | float) or not math.isfinite(limit) or limit < 0:
-        raise InvalidValueError(f"Stop rule {name!r} has the limit {limit!r}; it must be a number, zero or more.")
+    if isinstance(limit, bool) or not isinstance(limit, int | float) or not 0 <= limit <= LARGEST:
+        raise InvalidValueError(
+            f"Stop rule {name!r} has the limit {limit!r}; it must be a number from 0 to {LARGEST:g}."
+        )
     return RULES[name](limit)
 
 

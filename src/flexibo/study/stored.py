@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from flexibo.errors import InvalidValueError, unknown_name
+from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
 from flexibo.storage import NoSuchStorageError, Storage, open_storage, shown_url, stored_studies
 from flexibo.storage.base import first_event
 from flexibo.study.event_checks import check_first
 
 
-def stored_study(storage: str | Storage, name: str | None) -> tuple[Storage, str, Mapping[str, Any]]:
+def stored_study(storage: str | Storage | None, name: str | None) -> tuple[Storage, str, Mapping[str, Any]]:
     """A stored study, the only one if no name is given: its storage, its name and what it was created with."""
     if isinstance(storage, str):
         name = _the_name(storage, name)
-        storage = open_storage(storage, name, create=False)
+    if storage is None:
+        raise InvalidTypeError("The storage is None; give a URL such as sqlite:///study.db.")
+    storage = open_storage(storage, name or "study", create=False)
     begun = first_event(storage)
     if begun is None:
         raise NoSuchStorageError(f"The storage holds no study {name!r}; start one with Study(..., storage=...).")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from flexibo.belief.costs import (
     ratio_cost,
     sqrt_cost,
 )
-from flexibo.errors import InvalidValueError
+from flexibo.errors import InvalidTypeError, InvalidValueError
 from flexibo.history import History
 from flexibo.history.events import Added, Asked, Evaluation, Failed, FailureKind
 from flexibo.surrogates import GaussianProcess
@@ -183,3 +184,14 @@ def test_a_failure_is_expected_to_cost_what_failures_have_cost() -> None:
     failed_at(history, 0.9, FailureKind.ERROR, 3.0)
     failed_at(history, 0.8, FailureKind.TIMEOUT, 5.0)
     assert failure_costs(history, prices).tolist() == [[4.0, 1.0], [4.0, 1.0]]
+
+
+@pytest.mark.parametrize("cost", [lambda design: 1.0, lambda: 1.0, lambda a, b, c: 1.0])
+def test_a_callable_that_does_not_take_a_design_and_an_objective_is_refused(cost: Any) -> None:
+    with pytest.raises(InvalidTypeError, match="cost"):
+        Costs(cost, seed=0)
+
+
+def test_a_callable_may_take_anything_else_by_default() -> None:
+    for cost in (lambda *both: 1.0, lambda design, objective, scale=2.0: scale, max):
+        assert Costs(cost, seed=0).cost is cost

@@ -128,3 +128,9 @@ def test_a_real_refuses_bounds_that_are_not_numbers(bound: object) -> None:
 def test_values_must_come_in_a_list() -> None:
     with pytest.raises(InvalidTypeError, match="'abc'"):
         Categorical("abc")
+
+
+def test_a_bound_too_large_for_a_float_is_refused() -> None:
+    for bounds in ((0.0, 10**400), (-(10**400), 0.0)):
+        with pytest.raises(InvalidValueError, match="10000"):
+            Real(*bounds)

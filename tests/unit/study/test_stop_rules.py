@@ -15,7 +15,7 @@ from flexibo import Design, Study
 from flexibo.errors import InvalidTypeError, InvalidValueError, UnknownNameError
 from flexibo.optimizer import StopKind
 from flexibo.storage import MemoryStorage
-from flexibo.study.stop_rules import GainPerCost, MaxSeconds, StopCheck, named_limits, stop_rules
+from flexibo.study.stop_rules import RULES, GainPerCost, MaxSeconds, StopCheck, named_limits, stop_rules
 
 Functions = Mapping[str, Callable[[Design], Any]]
 Make = Callable[..., Study]
@@ -150,3 +150,9 @@ def test_the_first_rule_that_is_met_gives_the_reason(make_study: Make) -> None:
     assert StopCheck(rules, study).reason(evaluation) == "enough"
     assert StopCheck(stop_rules(lambda study: True), study).reason(evaluation) != ""
     assert StopCheck(rules, study).limit_reason(evaluation) == "", "callables may be slow"
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_limit_too_large_for_a_float_is_refused(name: str) -> None:
+    with pytest.raises(InvalidValueError, match=name):
+        stop_rules({name: 10**400})

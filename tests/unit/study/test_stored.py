@@ -9,7 +9,7 @@ import pytest
 from tests.unit.study.small_studies import SPACE, line
 
 from flexibo import Objective, Study
-from flexibo.errors import InvalidValueError, UnknownNameError
+from flexibo.errors import InvalidTypeError, InvalidValueError, UnknownNameError
 from flexibo.storage import MemoryStorage, NoSuchStorageError, StorageError
 from flexibo.study.stored import stored_study
 
@@ -69,3 +69,9 @@ def test_a_study_whose_beginning_is_damaged_is_not_loaded() -> None:
     storage.commit(0, lambda _: [{"event": "budget", "budget": 7.0}])
     with pytest.raises(StorageError, match=r"^Event 0 of study 'study'.*'created'"):
         stored_study(storage, None)
+
+
+@pytest.mark.parametrize("storage", [None, 5])
+def test_what_is_no_storage_is_refused(storage: Any) -> None:
+    with pytest.raises(InvalidTypeError, match="sqlite:///"):
+        Study.load(storage)
