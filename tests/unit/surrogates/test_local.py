@@ -14,7 +14,7 @@ from flexibo.storage import MemoryStorage
 from flexibo.surrogates import PAPER_GP, Hyperparameters, Reach, Refits, Warped
 from flexibo.surrogates import local as module
 from flexibo.surrogates.kernels import scaled, squared_distances
-from flexibo.surrogates.local import LocalPosterior, nearest_rows, spread_rows
+from flexibo.surrogates.local import DEFAULT_REACH, SMALL_REACH, LocalPosterior, nearest_rows, reach_of, spread_rows
 from flexibo.surrogates.posterior import Posterior, condition
 
 HYPERPARAMETERS = Hyperparameters(length_scales=(0.7, 1.0, 1.5, 2.5), variance=2.0, noise=1e-6)
@@ -334,3 +334,18 @@ def test_an_ask_among_a_trillion_designs_stays_quick_at_5000_evaluations():
     assert later < 8.0
     _, fewer = ask_seconds(2000)
     assert later < 3.5 * fewer  # an exact model takes more than five times as long, and its refits fifteen times
+
+
+def test_the_default_reach_is_small_where_it_is_a_large_share_and_where_none_is():
+    reaches = [reach_of(count) for count in (1_501, 3_000, 3_001, 10_000, 10_001, 100_000)]
+    assert reaches == [SMALL_REACH, SMALL_REACH, DEFAULT_REACH, DEFAULT_REACH, SMALL_REACH, SMALL_REACH]
+
+
+def test_two_posteriors_that_extend_the_same_one_do_not_disturb_each_other():
+    X, y = data(80)
+    local = conditioned(LOCAL, X[:60], y[:60]).posterior
+    first = local.extend(X[60:61], y[60:61])
+    second, other = first.extend(X[61:62], y[61:62]), first.extend(X[65:66], y[65:66])
+    for one, rows in ((first, [60]), (second, [60, 61]), (other, [60, 65])):
+        assert np.array_equal(one.X[len(local.X) :], X[rows])
+        assert np.array_equal(one.y[len(local.y) :], y[rows])
