@@ -60,9 +60,9 @@ class Reach:
 
 DEFAULT_REACH = Reach(rows=2000, anchors=600, nearest=64)
 """Keeps a question at 5,000 evaluations below two seconds (`docs/results/scale.md` shows alternatives)."""
-SMALL_REACH = Reach(rows=1200, anchors=400, nearest=48)
+SMALL_REACH = Reach(rows=1000, anchors=350, nearest=48)
 """The same in half the time and memory, where it is enough or where time matters most."""
-ENOUGH, MANY = 3_000, 10_000
+ENOUGH, MANY = 2_500, 10_000
 
 
 def reach_of(count: int) -> Reach:

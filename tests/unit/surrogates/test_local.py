@@ -332,12 +332,12 @@ def test_an_ask_among_a_trillion_designs_stays_quick_at_5000_evaluations():
     first, later = ask_seconds(5000)
     assert first < 8.0  # four times what is aimed at: machines differ
     assert later < 8.0
-    _, fewer = ask_seconds(2000)
-    assert later < 3.5 * fewer  # an exact model takes more than five times as long, and its refits fifteen times
+    _, fewer = ask_seconds(3000)  # with the same reach
+    assert later < 2.2 * fewer  # an exact model takes almost three times as long, and its refits five times
 
 
 def test_the_default_reach_is_small_where_it_is_a_large_share_and_where_none_is():
-    reaches = [reach_of(count) for count in (1_501, 3_000, 3_001, 10_000, 10_001, 100_000)]
+    reaches = [reach_of(count) for count in (1_501, 2_500, 2_501, 10_000, 10_001, 100_000)]
     assert reaches == [SMALL_REACH, SMALL_REACH, DEFAULT_REACH, DEFAULT_REACH, SMALL_REACH, SMALL_REACH]
 
 
