@@ -23,19 +23,26 @@ def check_free(path: Path, *, force: bool) -> None:
 
 def write_whole(path: Path, lines: Iterable[str], *, force: bool) -> None:
     """Write a file that appears complete or not at all, even after a power failure."""
+    with whole_file(path, force=force) as draft, open(draft, "x", encoding="utf-8", newline="") as file:
+        file.writelines(lines)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextmanager
+def whole_file(path: Path, *, force: bool) -> Iterator[Path]:
+    """A name for a new file, which gets the name `path` at the end, or is removed after an error."""
     check_free(path, force=force)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
-        with open(draft, "x", encoding="utf-8", newline="") as file:
-            file.writelines(lines)
-            file.flush()
-            os.fsync(file.fileno())
+        yield draft
         _put_in_place(draft, path, force=force)
     except OSError as error:
         raise InvalidValueError(f"{path} cannot be written: {error.strerror or error}.") from None
     finally:
-        with suppress(OSError):
-            draft.unlink()
+        for rest in (draft, *(draft.with_name(draft.name + side) for side in ("-wal", "-shm", "-journal"))):
+            with suppress(OSError):
+                rest.unlink()
 
 
 def _put_in_place(draft: Path, path: Path, *, force: bool) -> None:

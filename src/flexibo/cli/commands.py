@@ -110,6 +110,12 @@ COMMANDS = (  # every command, in the order of the help
         ("flexibo salvage study.db --out saved.db",),
     ),
     CommandEntry(
+        "backup",
+        STUDIES,
+        "Copy stored studies to a file while they are in use.",
+        ("flexibo backup study.db copy.db", "flexibo backup postgresql://ada@host/studies copy.jsonl --name net"),
+    ),
+    CommandEntry(
         "list", INSPECT, "List the studies of a storage.", ("flexibo list", "flexibo list --json"), "list_studies"
     ),
     CommandEntry(

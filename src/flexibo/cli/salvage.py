@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 from collections.abc import Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -15,11 +13,10 @@ import typer
 
 from flexibo._internal.text import printable
 from flexibo.cli._exit_status import ExitStatus
-from flexibo.cli._files import check_free
+from flexibo.cli._files import check_free, whole_file
 from flexibo.cli._options import JSONFlag, StorageURL, StudyName
 from flexibo.cli._text import print_json
 from flexibo.cli.verify import StudyPlace, place_url, shown_numbers
-from flexibo.errors import InvalidValueError
 from flexibo.storage import StorageError
 from flexibo.storage.base import Content
 
@@ -62,30 +59,17 @@ def _write(found: list[Salvaged], out: Path) -> None:
     """Write a file that appears complete or not at all."""
     from flexibo.storage.sql import SQLStorage
 
-    draft = out.with_name(f".{out.name}.{secrets.token_hex(4)}.part")
-    try:
+    with whole_file(out, force=False) as draft:
         for one in found:
             with closing(SQLStorage(f"sqlite:///{draft.absolute()}", one.name)) as storage:
                 storage.commit(0, partial(_contents, one))
-        if _log_of(draft).exists() and _log_of(draft).stat().st_size:
+        log = draft.with_name(f"{draft.name}-wal")
+        if log.exists() and log.stat().st_size:
             raise StorageError(f"{out} could not be completed; try again.")
-        os.link(draft, out)
-    except FileExistsError:
-        raise InvalidValueError(f"{out} exists already; give another name.") from None
-    except OSError:  # a file system without links
-        os.replace(draft, out)
-    finally:
-        for path in (draft, _log_of(draft), draft.with_name(f"{draft.name}-shm")):
-            with suppress(OSError):
-                path.unlink()
 
 
 def _contents(one: Salvaged, _: object) -> Sequence[Content]:
     return one.contents
-
-
-def _log_of(path: Path) -> Path:
-    return path.with_name(f"{path.name}-wal")
 
 
 def _said(one: Salvaged, out: Path) -> list[str]:

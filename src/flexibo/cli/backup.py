@@ -1,0 +1,64 @@
+"""``flexibo backup``: a copy of stored studies, while they are in use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from flexibo._internal.text import printable
+from flexibo.cli._files import check_free, whole_file, write_whole
+from flexibo.cli._options import StorageURL, StudyName
+from flexibo.cli.verify import place_url
+from flexibo.errors import InvalidValueError
+
+DATABASES = (".db", ".sqlite", ".sqlite3")
+
+
+def backup(
+    places: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[STUDY] FILE",
+            help="STUDY is a file, or a URL as for --storage. FILE.db: a SQLite file with all studies, to use as it "
+            "is. FILE.jsonl: the events of one study, to import.",
+            show_default=False,
+        ),
+    ],
+    storage: StorageURL = "",
+    name: StudyName = "",
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+) -> None:
+    """Copy stored studies to a file, as they are at one moment, while workers may go on."""
+    if len(places) > 2:
+        raise InvalidValueError(f"{len(places)} places were given; give STUDY and FILE.")
+    out = Path(places[-1])
+    url = place_url(places[0] if len(places) > 1 else "", storage)
+    check_free(out, force=force)
+    if out.suffix == ".jsonl":
+        told = _events(url, name, out, force=force)
+    elif out.suffix in DATABASES:
+        told = _database(url, name, out, force=force)
+    else:
+        raise InvalidValueError(f"{out} has the suffix {out.suffix!r}; give a name that ends in .db or .jsonl.")
+    typer.echo(printable(told))
+
+
+def _events(url: str, name: str, out: Path, *, force: bool) -> str:
+    from flexibo.transfer import event_lines, study_copy
+
+    copy = study_copy(url, name or None)
+    write_whole(out, event_lines(copy), force=force)
+    return f"{out} has the {len(copy.contents)} events of study {copy.name!r}; flexibo import {out} brings it back."
+
+
+def _database(url: str, name: str, out: Path, *, force: bool) -> str:
+    from flexibo.storage.backup import back_up
+
+    if name:
+        raise InvalidValueError(f"{out} gets all studies; give a FILE.jsonl for {name!r} alone.")
+    with whole_file(out, force=force) as draft:
+        found = back_up(url, draft)
+    studies = ", ".join(f"{study.name!r} ({study.events} events)" for study in found)
+    return f"{out} has {studies}; use it with --storage sqlite:///{out}."

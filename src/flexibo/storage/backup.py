@@ -1,0 +1,63 @@
+"""Copies of databases that are in use, as they were at one moment."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+from flexibo.storage._sqlite_inspection import file_uri, may_be_written, reading_options
+from flexibo.storage._urls import shown_url
+from flexibo.storage.base import Content, NoSuchStorageError, StorageError
+from flexibo.storage.sql import PATIENCE, SQLStorage, StoredStudy, file_of, stored_studies
+
+
+def back_up(url: str, target: Path) -> list[StoredStudy]:
+    """Copy a database to a new SQLite file, while others may write to it; returns the studies that the copy holds.
+
+    A SQLite file is copied as it is at one moment. Of another database each study is, one after the other.
+    """
+    found = stored_studies(url)
+    if not found:
+        raise NoSuchStorageError("The storage holds no studies; check which one was given.")
+    file = file_of(url)
+    try:
+        if file is not None:
+            _copy_file(file, target)
+        else:
+            _copy_studies(url, found, target)
+        _flush(target)
+    except (sqlite3.Error, OSError) as error:
+        raise StorageError(f"{shown_url(url)} could not be copied: {error}. Nothing was changed.") from None
+    return stored_studies(f"sqlite:///{target.absolute()}")
+
+
+def _copy_file(path: Path, target: Path) -> None:
+    options = "mode=rw" if may_be_written(path) else reading_options(path)
+    with (
+        closing(sqlite3.connect(file_uri(path, options), uri=True, timeout=PATIENCE)) as source,
+        closing(sqlite3.connect(target)) as copy,
+    ):
+        source.backup(copy)
+        copy.execute("PRAGMA journal_mode=DELETE")  # one file, without a log beside it
+
+
+def _copy_studies(url: str, found: Sequence[StoredStudy], target: Path) -> None:
+    for study in found:
+        with (
+            closing(SQLStorage(url, study.name, create=False)) as source,
+            closing(SQLStorage(f"sqlite:///{target.absolute()}", study.name)) as copy,
+        ):
+            copy.commit(0, partial(_given, source.read()))
+
+
+def _given(contents: Sequence[Content], _: object) -> Sequence[Content]:
+    return contents
+
+
+def _flush(target: Path) -> None:
+    with open(target, "rb+") as file:
+        os.fsync(file.fileno())
