@@ -94,8 +94,9 @@ compare: $(STAMPS)/bench  ## methods and third-party optimisers on two small pro
 quality: $(STAMPS)/test  ## how good the fronts of all methods are, on two problems
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.quality
 
-bench: $(STAMPS)/bench  ## speed, as ratios taken in one run
+bench: $(STAMPS)/bench  ## speed, as ratios taken in one run, and how many workers one database serves
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m benchmarks.speed
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.workers
 
 soak: $(STAMPS)/test  ## kill, freeze and crowd the workers of shared studies, attack their stores, 40 minutes at most; SOAK='--kills 20 --each 50' is less
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.soak $(SOAK)
