@@ -149,14 +149,14 @@ def _own_megabytes(pid: int) -> float:
     return sum(int(line.split()[1]) for line in lines if line.startswith("Private_")) / 1024
 
 
-def table(found: Sequence[tuple[str, Served]], *, seconds: float) -> Table:
+def table(found: Sequence[tuple[str, Served]], musts: Sequence[float | None], *, seconds: float) -> Table:
     """One row per database and number of workers."""
     result = Table(title=f"One study, ask and tell, counted for {seconds:g} s while all workers are at work")
     for column in ("database", "workers", "evaluations/s", "median of a worker", "longest wait", "CPU each", "memory"):
         result.add_column(column, justify="left" if column == "database" else "right")
     for column in ("dead", "lost or doubled", "verdict"):
         result.add_column(column, justify="right")
-    for kind, each in found:
+    for (kind, each), must in zip(found, musts, strict=True):
         result.add_row(
             kind,
             str(each.workers),
@@ -167,7 +167,7 @@ def table(found: Sequence[tuple[str, Served]], *, seconds: float) -> Table:
             f"{each.memory:.0f} MB",
             str(each.dead),
             str(len(each.wrong)),
-            each.verdict(must=_must(kind, each.workers)) or "held",
+            each.verdict(must=must) or "held",
         )
     return result
 
@@ -199,8 +199,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if fact in ("platform", "processor", "cores", "load before", "python", "flexibo"):
             console.print(f"{fact:>12}  {value}", highlight=False)
     console.print(f"{'load after':>12}  {', '.join(f'{load:.2f}' for load in os.getloadavg())}", highlight=False)
-    console.print(table(found, seconds=given.seconds))
     musts = [None if given.evaluation else _must(kind, each.workers) for kind, each in found]
+    console.print(table(found, musts, seconds=given.seconds))
     return 1 if any(each.verdict(must=must) for (_, each), must in zip(found, musts, strict=True)) else 0
 
 

@@ -22,7 +22,7 @@ from flexibo.compare.problems.datasets import status
 from flexibo.errors import FlexiBOError, MissingExtraError
 from flexibo.hardware import MeterError, open_meter
 from flexibo.hardware.knobs import LinuxMachine, NvidiaGpus, all_knobs, default_path, state
-from flexibo.storage import shown_url, stored_studies
+from flexibo.storage import network_type, shown_url, stored_studies
 from flexibo.systems.catalogue import SYSTEMS
 from flexibo.systems.data.catalogue import find_dataset
 
@@ -202,7 +202,10 @@ def _storage(url: str) -> Iterator[Finding]:
         yield Finding("Databases", "storage", "wrong", f"{shown_url(url)} cannot be used ({type(error).__name__}).")
     else:
         many = "1 study" if len(studies) == 1 else f"{len(studies)} studies"
-        yield Finding("Databases", "storage", "good", f"{shown_url(url)} holds {many}")
+        kind = network_type(url)
+        network = f" on a network file system ({kind}), which only one machine at a time may use" if kind else ""
+        remedy = "Use PostgreSQL to share a study between machines." if kind else ""
+        yield Finding("Databases", "storage", "good", f"{shown_url(url)} holds {many}{network}", remedy)
 
 
 def _cluster(kind: str, address: str, limit: float) -> Iterator[Finding]:

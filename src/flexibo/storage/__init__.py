@@ -20,6 +20,7 @@ __all__ = [
     "Sign",
     "Storage",
     "StorageError",
+    "network_type",
     "open_storage",
     "shown_url",
     "stored_studies",
@@ -43,6 +44,15 @@ def open_storage(storage: str | Storage | None, study: str, *, create: bool = Tr
     if not (hasattr(storage, "commit") and hasattr(storage, "read")):
         check_url(storage)
     return storage
+
+
+def network_type(url: str) -> str | None:
+    """The type of the network file system that holds a SQLite file; None if it is local or no file."""
+    from flexibo.storage import sql
+    from flexibo.storage._file_systems import network_file_system
+
+    path = sql.file_of(url)
+    return None if path is None else network_file_system(path)
 
 
 def stored_studies(url: str, *, patience: float | None = None) -> list[StoredStudy]:

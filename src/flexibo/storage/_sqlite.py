@@ -14,6 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
+from flexibo._internal.interrupts import allowed_interrupts
 from flexibo.errors import InvalidValueError
 from flexibo.storage._congestion import Congestion
 from flexibo.storage._connections import Connections
@@ -38,9 +39,9 @@ _REASONS = {
     "unable to open database file": "it cannot be opened, it or the log beside it",
 }
 CHECKPOINT_SECONDS = 5.0  # commits are copied from the log to the file when the last copy is older
-_POLL_SECONDS = (0.25, 1.0)  # how long to poll for the lock, at first and at most, before added events are read
-_POLL_SHARE = 4  # or this part of the wait
-_NEW_WAIT_SECONDS = 1.0  # an attempt so long after the last one belongs to another wait
+_POLL_SECONDS = (0.5, 2.0)  # how long to poll for the lock, at first and at most, before added events are read
+_POLL_SHARE = 2  # or this part of the wait
+_NEW_WAIT_SECONDS = 2.0  # an attempt so long after the last one belongs to another wait
 _FROZEN_SECONDS = 5.0  # how often to look whether the writer is stopped
 _CROWD_SECONDS = 5.0  # how often to count those who may write
 _warned: set[Path] = set()  # the folders whose file system the user was warned of
@@ -156,7 +157,8 @@ class SQLite:
                 connection.info["waiting"] = (since, now)
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
                 break
-            time.sleep(pause)
+            with allowed_interrupts():  # no transaction is open yet
+                time.sleep(pause)
         connection.info.pop("waiting", None)
         connection.info.update(begun=time.monotonic(), unsaved=True)
 

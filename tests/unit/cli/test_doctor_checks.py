@@ -39,6 +39,14 @@ class TestStorages:
         assert call("--storage", "sqlite:///none.db").exit_code == 1
         assert call("--storage", "sqlite:///study.db").exit_code == 0
 
+    def test_a_network_file_system_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(checks, "network_type", lambda url: "nfs4")
+        open_storage("sqlite:///study.db", "net").commit(0, lambda _: [{"event": "note", "text": "x"}])
+        finding = self.look("sqlite:///study.db")
+        assert finding.state == "good"
+        assert mentions(finding.text, "sqlite:///study.db", "nfs4")
+        assert "PostgreSQL" in finding.remedy
+
     def test_a_password_is_never_printed(self) -> None:
         pytest.importorskip("psycopg")
         outcome = call("--storage", "postgresql://ada:s3cret@127.0.0.1:1/studies", "--json")
