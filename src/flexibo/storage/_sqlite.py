@@ -39,8 +39,7 @@ _REASONS = {
     "unable to open database file": "it cannot be opened, it or the log beside it",
 }
 CHECKPOINT_SECONDS = 5.0  # commits are copied from the log to the file when the last copy is older
-_POLL_SECONDS = (0.5, 2.0)  # how long to poll for the lock, at first and at most, before added events are read
-_POLL_SHARE = 2  # or this part of the wait
+_POLL_SECONDS = (1.0, 4.0)  # how long to poll for the lock, at first and at most, before added events are read
 _NEW_WAIT_SECONDS = 2.0  # an attempt so long after the last one belongs to another wait
 _FROZEN_SECONDS = 5.0  # how often to look whether the writer is stopped
 _CROWD_SECONDS = 5.0  # how often to count those who may write
@@ -140,7 +139,7 @@ class SQLite:
         since, last = connection.info.pop("waiting", (begun, begun))
         if begun - last > _NEW_WAIT_SECONDS:
             since = begun
-        until = begun + min(max(_POLL_SECONDS[0], (begun - since) / _POLL_SHARE), _POLL_SECONDS[1])
+        until = begun + min(max(_POLL_SECONDS[0], begun - since), _POLL_SECONDS[1])
         while True:
             try:
                 driver.execute("BEGIN IMMEDIATE")
