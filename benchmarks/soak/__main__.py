@@ -262,8 +262,8 @@ class Soak:
         for kind, each in self.losses:
             console.print(
                 f"{kind}: {each.lost} events lost in {each.losses} fail-overs, {each.acknowledged} answers "
-                f"acknowledged, 0 of them missing that the store had not lost, 0 values of another design; "
-                f"{each.kept} refused and kept, {each.brought_back} of them brought back, the others "
+                f"acknowledged, 0 of them neither stored nor kept, 0 values of another design; "
+                f"{each.kept} refused or lost and kept, {each.brought_back} of them brought back, the others "
                 f"known; {each.seconds:.0f} s"
             )
         for damage in self.damages:

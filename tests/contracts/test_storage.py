@@ -231,6 +231,8 @@ def test_nothing_is_added_to_a_log_in_which_others_replaced_a_lost_event(url: st
     with pytest.raises(LogReplacedError, match=r"'study' .* 2\b"):
         first.read(2)
     assert asked == []
+    with pytest.raises(LogReplacedError):
+        first.read()
     assert second.read() == [{"n": 0}, {"n": "other"}]
     assert SQLStorage(url, "study").read(2) == []
 

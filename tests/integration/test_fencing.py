@@ -100,6 +100,31 @@ def test_a_run_keeps_what_a_full_disk_refuses(tmp_path: Path, monkeypatch: pytes
     assert [list(m.values.values()) for m in again.history.measurements] == [[777.0]]
 
 
+@pytest.mark.parametrize("use", ["ask", "tell", "refresh"])
+def test_answers_that_the_store_acknowledged_and_lost_are_brought_back_by_who_told_them(
+    url: str, use: str, tmp_path: Path
+) -> None:
+    first = opened(url)
+    told = [asked(first) for _ in range(2)]
+    pending = asked(first)
+    for evaluation in told:
+        first.tell(evaluation, 777.0, cost=5.0)
+    for _ in range(2):
+        lose_last(url)
+    asked(opened(url))
+    uses = {"ask": first.ask, "tell": lambda: first.tell(pending, 1.0), "refresh": first.refresh}
+    with pytest.raises(LogReplacedError, match=r"study\.unstored\.jsonl"):
+        uses[use]()
+    with pytest.raises(LogReplacedError):
+        uses[use]()
+    lines = (tmp_path / "study.unstored.jsonl").read_text().splitlines()
+    assert len(lines) == 2 + 2 * (use == "tell")
+    good("import", "study.unstored.jsonl", "--storage", url)
+    again = Study.load(url)
+    assert again.spent == 10.0
+    assert {evaluation.number for evaluation in told} <= set(again.history.answered)
+
+
 def test_a_claim_that_was_lost_and_replaced_by_an_equal_one_is_not_answered_with_the_old_token(url: str) -> None:
     first = opened(url)
     mine = asked(first)

@@ -71,6 +71,10 @@ class Events(View[Event]):
         """Add an event."""
         self._new.append(event)
 
+    def in_memory(self) -> Sequence[Event]:
+        """The events that need not be read again: all since the snapshot."""
+        return tuple(self._new)
+
     def __len__(self) -> int:
         return self._old + len(self._new)
 

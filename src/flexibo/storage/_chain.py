@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from flexibo.storage.base import Content, LogReplacedError, StorageError, parsed_object
@@ -45,6 +45,19 @@ def extended(mark: Mark, texts: Iterable[str]) -> list[Mark]:
     return marks
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What was seen of a log before it is read: the log must still go through all these places.
+
+    Attributes:
+        known: The last place after at most as many events as the reader knows; it is read from there.
+        later: The digests of places after more events.
+    """
+
+    known: Mark = field(default_factory=Mark)
+    later: Mapping[int, str] = field(default_factory=dict)
+
+
 class Marks:
     """The last places of a log that were seen, for any thread."""
 
@@ -52,13 +65,15 @@ class Marks:
         self._digests: dict[int, str] = {}
         self._lock = threading.Lock()
 
-    def before(self, events: int) -> Mark:
-        """The last place that was seen after at most this many events; the beginning is always known."""
+    def seen(self, events: int) -> Seen:
+        """What was seen until now, by a reader that knows this many events.
+
+        To be called before the log is read: meanwhile other threads may see more than that reading does.
+        """
         with self._lock:
-            if events in self._digests:
-                return Mark(events, self._digests[events])
-            nearest = max((seen for seen in self._digests if seen < events), default=0)
-            return Mark(nearest, self._digests.get(nearest, ""))
+            nearest = events if events in self._digests else max((n for n in self._digests if n < events), default=0)
+            later = {n: digest for n, digest in self._digests.items() if n > events}
+            return Seen(Mark(nearest, self._digests.get(nearest, "")), later)
 
     def add(self, mark: Mark) -> None:
         """Remember a place that was seen."""
@@ -70,18 +85,19 @@ class Marks:
 
 
 def checked_contents(
-    rows: Sequence[Any], known: Mark, after: int, *, study: str, where: str
+    rows: Sequence[Any], seen: Seen, after: int, *, study: str, where: str
 ) -> tuple[list[Content], Mark]:
     """The events of rows without the first `after` of the study, and the place after the last row.
 
     Args:
-        rows: Number, text and digest of each stored event from the last one before `known`; the digest is None where
-            the tables are of a version without digests.
-        known: A place that was seen before: the log must still go through it.
+        rows: Number, text and digest of each stored event from the last one before `seen.known`; the digest is None
+            where the tables are of a version without digests.
+        seen: What was seen before the rows were read.
         after: How many events the caller knows.
         study: The name of the study, for messages.
         where: The database, for messages.
     """
+    known, later = seen.known, dict(seen.later)
     if known.events:
         if not rows or rows[0][0] != known.events - 1:
             raise lost_events(known.events, study, where)
@@ -98,11 +114,15 @@ def checked_contents(
         digest = next_digest(digest, text)
         if stored is not None and stored != digest:
             raise _damaged(expected, "does not agree with its checksum", study)
+        if later and later.pop(number + 1, digest) != digest:
+            raise _replaced(number + 1, study, where)
         if number >= after:
             content = parsed_object(text)
             if content is None:
                 raise _damaged(expected, "cannot be read", study)
             found.append(content)
+    if later:
+        raise lost_events(max(later), study, where)
     return found, Mark(known.events + len(rows), digest)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from flexibo.storage._chain import DIGEST_BYTES, Mark, Marks, checked_contents
+from flexibo.storage._chain import DIGEST_BYTES, Mark, Marks, Seen, checked_contents
 from flexibo.storage._database import Database
 from flexibo.storage._schema import check_current, events, snapshots
 from flexibo.storage.base import Content, Snapshot
@@ -21,7 +21,7 @@ def some_events(connection: sa.Connection, study: str, start: int, stop: int, wh
     """The events from number `start` up to `stop`, each checked against its digest."""
     rows = connection.execute(_BETWEEN, {"of": study, "start": max(start - 1, 0), "stop": stop}).all()
     known = Mark(start, str(rows[0].digest)) if start and rows else Mark()
-    found, _ = checked_contents(rows, known, start, study=study, where=where)
+    found, _ = checked_contents(rows, Seen(known), start, study=study, where=where)
     return found
 
 

@@ -43,10 +43,10 @@ class Transaction:
         self._database.begin(connection, self._study)
         self._is_waiting = False
         check_current(connection, self._database.shown)
-        known = self._marks.before(self._known)
-        rows = connection.execute(_WITH_TOKEN, {"of": self._study, "after": max(known.events - 1, 0)}).all()
+        seen = self._marks.seen(self._known)
+        rows = connection.execute(_WITH_TOKEN, {"of": self._study, "after": max(seen.known.events - 1, 0)}).all()
         checked = [row[:3] for row in rows]
-        new, end = checked_contents(checked, known, self._known, study=self._study, where=self._database.shown)
+        new, end = checked_contents(checked, seen, self._known, study=self._study, where=self._database.shown)
         if end.events < self._known:
             raise lost_events(self._known, self._study, self._database.shown)
         if self._in_doubt is not None and any(row.number == self._known and row.token == self._token for row in rows):
@@ -104,12 +104,12 @@ def stored_events(
     connection: sa.Connection, study: str, after: int, marks: Marks, *, has_digests: bool, where: str
 ) -> list[Content]:
     """The events of a study in order, without the first `after`."""
-    known = marks.before(after)
+    seen = marks.seen(after)
     query = _WITH_DIGEST if has_digests else _EVENTS
-    rows = connection.execute(query, {"of": study, "after": max(known.events - 1, 0)}).all()
+    rows = connection.execute(query, {"of": study, "after": max(seen.known.events - 1, 0)}).all()
     if not has_digests:
         rows = [(*row, None) for row in rows]  # type: ignore[misc]
-    contents, end = checked_contents(rows, known, after, study=study, where=where)
+    contents, end = checked_contents(rows, seen, after, study=study, where=where)
     marks.add(end)
     return contents
 

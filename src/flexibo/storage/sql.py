@@ -73,6 +73,10 @@ class SQLStorage:
         """The events in order, without the first `after`."""
         return self._session.do(self._reading(after))
 
+    def read_anew(self) -> list[Content]:
+        """All events as they are stored now, even if others were read before."""
+        return self._session.do(self._reading(0, Marks()))
+
     def commit(self, after: int, decide: Decide) -> None:
         """Append what `decide` returns in one transaction; it is on disk, exactly once, when this returns."""
         self._make_ready()
@@ -93,7 +97,7 @@ class SQLStorage:
 
     def keep_snapshot(self, kind: str, snapshot: Snapshot) -> None:
         """Replace the snapshot of this kind, unless one of more events is there."""
-        mark = self._marks.before(snapshot.events)
+        mark = self._marks.seen(snapshot.events).known
         if not self._ready or mark.events != snapshot.events:
             return  # the log has grown since, and there will be another one
         database = self._session.database
@@ -130,9 +134,10 @@ class SQLStorage:
         rows = self._session.do(lambda connection: connection.execute(query).all())
         return {row.worker: Sign(row.beat, row.seconds, row.lease, parsed_object(row.about) or {}) for row in rows}
 
-    def _reading(self, after: int) -> Callable[[sa.Connection], list[Content]]:
+    def _reading(self, after: int, marks: Marks | None = None) -> Callable[[sa.Connection], list[Content]]:
+        seen = self._marks if marks is None else marks
         return partial(
-            stored_events, study=self._study, after=after, marks=self._marks, has_digests=self._ready, where=self._shown
+            stored_events, study=self._study, after=after, marks=seen, has_digests=self._ready, where=self._shown
         )
 
     def _make_ready(self) -> None:

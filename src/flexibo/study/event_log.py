@@ -13,11 +13,12 @@ from typing import Any, TypeAlias
 from flexibo import __version__
 from flexibo._internal.interrupts import deferred_interrupts
 from flexibo.history import History
-from flexibo.history.events import Event, UnknownEventError, event_to_dict, events_from_dicts
+from flexibo.history.events import Event, Failed, Told, UnknownEventError, event_to_dict, events_from_dicts
 from flexibo.storage import Storage, StorageError
 from flexibo.storage.base import Snapshot, SnapshotStorage, first_event
 from flexibo.study.event_checks import DAMAGE, EventCheck, check_beginning, damaged_event
 
+ANSWERS = ("told", "failed", "spent")  # the kinds of events that answer an attempt
 Notify: TypeAlias = Callable[[Event], object]
 HISTORY, FITS = "history", "fits"  # the kinds of snapshots
 LEAST_BETWEEN = 2_000  # a snapshot is stored after at least this many events,
@@ -114,6 +115,16 @@ class EventLog:
     def unstored(self) -> Path | None:
         """The file for answers that could not be stored; None if the study lives in memory."""
         return getattr(self._storage, "unstored", None)
+
+    def lost_answers(self) -> list[Told | Failed]:
+        """The answers, of any worker, that were stored and are not any more: the storage lost them."""
+        read_anew = getattr(self._storage, "read_anew", None)
+        if read_anew is None:
+            return []
+        stored = {(one["number"], one.get("token")) for one in read_anew() if one.get("event") in ANSWERS}
+        recent = self.history.events.in_memory()  # what is older is read from the storage, and would not differ
+        known = [event for event in recent if isinstance(event, Told | Failed) and event.token]
+        return [event for event in known if (event.number, event.token) not in stored]
 
     def unread(self) -> list[dict[str, Any]]:
         """The stored events that are not in the history yet; a first event is checked, as settings are made of it."""

@@ -141,6 +141,7 @@ class Study:
         self._heartbeat = Heartbeat(opened, lease=_arguments.checked_lease(lease), detached_worker=detached_worker)
         self._log = EventLog(opened, self.history, name=name)
         self._ask_memory = AskMemory()
+        self._kept: set[str] = set()
         self._stop: Stop | None = None
         self._stopped_after = 0
         settings_from = partial(
@@ -579,7 +580,7 @@ class Study:
 
     def refresh(self) -> None:
         """Learn what other processes wrote to a shared study; `ask`, `tell` and `front` do so themselves."""
-        with self._lock:
+        with self._lock, self._keeping_lost():
             self._log.refresh(self._notify)
 
     def close(self) -> None:
@@ -609,7 +610,8 @@ class Study:
         """
         asking = self._asking()
         try:
-            return ask(asking)
+            with self._keeping_lost():
+                return ask(asking)
         except BaseException:
             self._give_back(asking.claims)
             raise
@@ -751,8 +753,27 @@ class Study:
         path = self._log.unstored
         return "" if path is None else keep(UnstoredAnswer.of(self.name, evaluation, given, why), path)
 
+    @contextmanager
+    def _keeping_lost(self) -> Iterator[None]:
+        """If the storage lost events, keep the answers among them, of any process, in a file beside it."""
+        try:
+            yield
+        except LogReplacedError as error:
+            raise LogReplacedError(f"{error} {self._keep_lost(str(error))}".strip()) from None
+
+    def _keep_lost(self, why: str) -> str:
+        """Keep the answers that the storage lost, each once, and say where; an empty text if there are none."""
+        try:
+            lost = [one for one in self._log.lost_answers() if one.token not in self._kept]
+        except StorageError as error:  # the first error matters more
+            logger.warning("Which answers were lost could not be found out: %s", error)
+            return ""
+        said = [self._keep(self.history.asked[answer.number], answer, why) for answer in lost]
+        self._kept.update(answer.token for answer in lost)
+        return f"It lost {len(lost)} answers that this process knows. {said[-1]}" if lost else ""
+
     def _commit(self, decide: Callable[[], Sequence[Event]]) -> None:
-        with self._lock:
+        with self._lock, self._keeping_lost():
             self._log.commit(decide, self._notify)
 
     def _keep_fits(self) -> None:

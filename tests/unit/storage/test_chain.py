@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from flexibo.storage import LogReplacedError, StorageError
-from flexibo.storage._chain import Mark, Marks, checked_contents, extended, next_digest
+from flexibo.storage._chain import Mark, Marks, Seen, checked_contents, extended, next_digest
 
 TEXTS = [json.dumps({"n": n}) for n in range(5)]
 ENDS = extended(Mark(), TEXTS)
@@ -18,8 +18,11 @@ ROWS = [(mark.events - 1, text, mark.digest) for mark, text in zip(ENDS, TEXTS, 
 START = Mark()
 
 
-def checked(rows: Any, known: Mark = START, after: int = 0) -> tuple[list[Any], Mark]:
-    return checked_contents(rows, known, after, study="net", where="study.db")
+def checked(rows: Any, known: Mark = START, after: int = 0, *seen: Mark) -> tuple[list[Any], Mark]:
+    marks = Marks()
+    for mark in (known, *seen):
+        marks.add(mark)
+    return checked_contents(rows, marks.seen(after), after, study="net", where="study.db")
 
 
 def test_a_digest_depends_on_the_text_and_on_all_before_it() -> None:
@@ -65,13 +68,21 @@ def test_a_log_that_does_not_go_through_a_known_place_is_refused() -> None:
             checked(rows, ENDS[1], 2)
 
 
+def test_a_log_that_is_read_again_must_go_through_all_places_that_were_seen() -> None:
+    assert checked(ROWS, START, 0, ENDS[1], ENDS[3])[1] == ENDS[-1]
+    with pytest.raises(LogReplacedError, match=r"\b4\b"):
+        checked(ROWS, START, 0, Mark(4, "other"))
+    with pytest.raises(LogReplacedError, match=r"\b5\b"):
+        checked(ROWS[:3], START, 0, ENDS[1], ENDS[4])
+
+
 def test_the_nearest_place_that_was_seen_is_found_and_old_ones_are_forgotten() -> None:
     marks = Marks()
-    assert marks.before(7) == Mark()
+    assert marks.seen(7) == Seen()
     for end in ENDS[1:4:2]:
         marks.add(end)
-    assert [marks.before(n) for n in (1, 2, 3, 4, 9)] == [Mark(), ENDS[1], ENDS[1], ENDS[3], ENDS[3]]
+    assert [marks.seen(n).known for n in (1, 2, 3, 4, 9)] == [Mark(), ENDS[1], ENDS[1], ENDS[3], ENDS[3]]
     for n in range(1000, 1200):
         marks.add(Mark(n, "x"))
-    assert marks.before(900) == Mark()
-    assert marks.before(1199) == Mark(1199, "x")
+    assert marks.seen(900).known == Mark()
+    assert marks.seen(1199).known == Mark(1199, "x")
