@@ -12,14 +12,14 @@ from benchmarks.soak.databases import postgresql, sqlite_file
 from benchmarks.soak.failover import failed_over
 from tests.command_line import good
 from tests.postgres import server
-from tests.unit.study.small_studies import asked, opened, robbed
+from tests.unit.study.small_studies import answered, asked, opened, robbed
 
 from flexibo import Study
 from flexibo.errors import InvalidValueError
 from flexibo.history.events import Evaluation, Spent, Told
 from flexibo.storage import LogReplacedError, MemoryStorage, StorageError
 from flexibo.storage.sql import SQLStorage
-from flexibo.study import _run
+from flexibo.study import _run, event_log
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -152,6 +152,26 @@ def test_the_retry_after_a_lost_acknowledgement_charges_once(url: str) -> None:
         again.fail(mine, "late", cost=5.0)
     assert Study.load(url).spent == 5.0
     assert sum(isinstance(event, Told) for event in again.events) == 1
+
+
+def test_answers_to_questions_from_before_a_snapshot_are_fenced_too(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_log, "LEAST_BETWEEN", 5)
+    first = opened(url)
+    mine, other = asked(first), asked(first)
+    for _ in range(10):
+        answered(first, asked(first))
+    spent = first.spent
+    assert len(opened(url).history.events.in_memory()) < len(first.events) - 5, "it begins with a snapshot"
+    opened(url).tell(mine, 0.5, cost=5.0)
+    for _ in range(2):
+        opened(url).tell(mine, 0.5, cost=5.0)
+        with pytest.raises(InvalidValueError, match="answered already"):
+            opened(url).tell(mine, 0.6, cost=5.0)
+        with pytest.raises(InvalidValueError, match="never asked"):
+            opened(url).tell(replace(mine, token="f" * 16), 0.5, cost=5.0)
+    opened(url).release(other)
+    opened(url).fail(other, "late", cost=1.0)
+    assert opened(url).spent == spent + 6.0
 
 
 def test_late_answers_of_one_attempt_are_charged_once() -> None:

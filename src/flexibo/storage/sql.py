@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -46,6 +47,7 @@ class SQLStorage:
             raise NoSuchStorageError(f"{self._shown} holds no studies; check the storage, or start a study there.")
         self._ready = schema == SCHEMA
         self._marks = Marks()
+        self._committing = threading.local()  # has the connection of this thread's transaction, if there is one
         if create:
             self._make_ready()
 
@@ -81,12 +83,23 @@ class SQLStorage:
         """Append what `decide` returns in one transaction; it is on disk, exactly once, when this returns."""
         self._make_ready()
         transaction = Transaction(self._session.database, self._study, after, decide, self._marks)
-        self._session.do(transaction.tried, ending=transaction.ending)
+
+        def tried(connection: sa.Connection) -> None:
+            self._committing.connection = connection
+            try:
+                transaction.tried(connection)
+            finally:
+                self._committing.connection = None
+
+        self._session.do(tried, ending=transaction.ending)
 
     def between(self, start: int, stop: int) -> list[Content]:
         """The events from number `start` up to `stop`, without that."""
         if not self._ready:  # an older version, without digests
             return self.read()[start:stop]
+        connection: sa.Connection | None = getattr(self._committing, "connection", None)
+        if connection is not None:  # who decides what to add looks up earlier events
+            return some_events(connection, self._study, start, stop, self._shown)
         return self._session.do(lambda connection: some_events(connection, self._study, start, stop, self._shown))
 
     def snapshot(self, kind: str) -> Snapshot | None:
