@@ -11,6 +11,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -51,6 +52,8 @@ class _Seen:
     errors: list[BaseException] = field(default_factory=list)
     stop: threading.Event = field(default_factory=threading.Event)
     lock: threading.Lock = field(default_factory=threading.Lock)
+    knowing: threading.Lock = field(default_factory=threading.Lock)
+    """Held while a worker opens the study again: what is lost in between, no process might know."""
 
 
 def failed_over(database: Database, losses: int, seed: int, say: Callable[[str], None]) -> FailedOver:
@@ -63,7 +66,8 @@ def failed_over(database: Database, losses: int, seed: int, say: Callable[[str],
     lost = 0
     for done in range(1, losses + 1):
         time.sleep(chance.uniform(*PAUSE_SECONDS))
-        lost += _lose(database, chance.randint(1, MOST_LOST))
+        with seen.knowing:
+            lost += _lose(database, chance.randint(1, MOST_LOST))
         if done % 20 == 0:
             say(f"{database.kind}, fail-over: {done} of {losses}")
     time.sleep(1.0)
@@ -98,8 +102,11 @@ def _work(database: Database, seen: _Seen) -> None:
                 with seen.lock:
                     seen.acknowledged.add(evaluation.token)
             except (LogReplacedError, InvalidValueError):  # as the message says: open the study again
-                study.close()
-                study = _opened(database)
+                with seen.knowing:
+                    study.close()
+                    study = _opened(database)
+        with suppress(LogReplacedError):  # what was lost last is noticed, too
+            study.refresh()
     except BaseException as error:
         seen.errors.append(error)
     finally:
