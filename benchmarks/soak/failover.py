@@ -103,6 +103,8 @@ def _work(database: Database, seen: _Seen) -> None:
                     seen.acknowledged.add(evaluation.token)
             except (LogReplacedError, InvalidValueError):  # as the message says: open the study again
                 with seen.knowing:
+                    with suppress(LogReplacedError):  # what was lost since the message is kept, too
+                        study.refresh()
                     study.close()
                     study = _opened(database)
         with suppress(LogReplacedError):  # what was lost last is noticed, too
