@@ -15,13 +15,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.queued_studies import check_queue
 
 from flexibo import Design, Evaluation, Objective, Space, Study
 from flexibo.errors import InvalidTypeError, InvalidValueError, MachineError
 from flexibo.executors import Outcome
 from flexibo.executors._dask_cluster import WORKER
 from flexibo.executors.dask import DaskExecutor
-from flexibo.history.events import Asked, Failed, Told
+from flexibo.history.events import Asked, Failed, Released, Told
 
 distributed = pytest.importorskip("distributed", reason="needs the extra dask")
 pytestmark = pytest.mark.slow
@@ -345,6 +346,103 @@ def test_a_study_outlives_a_killed_worker_on_a_cluster_started_for_it_which_leav
     assert list(tmp_path.iterdir()) == []
     assert capfd.readouterr().err == ""
     assert threading.active_count() <= threads + 3  # Dask keeps its loop
+
+
+def test_a_frozen_worker_is_noticed_by_its_lease_and_gets_nothing_until_it_is_back(own: Cluster) -> None:
+    workers = {process.pid: process for process in (own.worker(), own.worker())}
+    with DaskExecutor(own.address, lease=4.0) as executor:
+        wait_until(lambda: len(executor._capacity._offered) == 2, executor)
+        executor.submit(question(0), ERROR, lambda design: time.sleep(LIMIT))
+        [attempt] = executor._attempts.values()
+        wait_until(lambda: attempt.began is not None, executor)
+        assert attempt.process is not None
+        start, frozen = time.monotonic(), workers[attempt.process.pid]
+        frozen.send_signal(signal.SIGSTOP)
+        [lost] = outcomes(executor, 1)
+        assert time.monotonic() - start < 15
+        assert (lost.evaluation.number, lost.values, lost.released) == (0, None, True)
+        assert str(attempt.place) in lost.reason
+        assert " 4 s" in lost.reason
+        for number in (1, 2):  # one after the other, on the worker that is left
+            executor.submit(question(number), ERROR, lambda design: float(os.getpid()))
+        others = {outcome.values["error"] for outcome in outcomes(executor, 2) if outcome.values}
+        assert len(others) == 1
+        assert float(frozen.pid) not in others
+        frozen.send_signal(signal.SIGCONT)
+        wait_until(lambda: sum(bool(offer) for offer in executor._capacity._offered.values()) == 2, executor)
+
+
+def test_a_function_that_holds_the_interpreter_is_not_taken_for_frozen_on_this_machine(own: Cluster) -> None:
+    def busy(design: Design) -> float:
+        import ctypes
+
+        ctypes.PyDLL(None).sleep(6)  # unlike CDLL, it does not release the interpreter
+        return 3.0
+
+    own.worker()
+    with DaskExecutor(own.address, lease=2.0) as executor:
+        wait_until(lambda: executor._capacity.could_fit({"CPU": 1}), executor)
+        executor.submit(question(0), ERROR, busy)
+        assert [outcome.values for outcome in outcomes(executor, 1)] == [{"error": 3.0}]
+
+
+def test_a_study_outlives_a_frozen_worker_on_a_cluster_started_for_it_which_replaces_it(tmp_path: Path) -> None:
+    def frozen_once(design: Design) -> tuple[object, float]:
+        if not flag.exists():
+            flag.touch()
+            os.kill(os.getpid(), signal.SIGSTOP)
+        return design["x"], 1.0
+
+    flag = tmp_path / "frozen"
+    with DaskExecutor(n=1, lease=2.0) as executor:
+        study = Study(
+            Space({"x": (0.0, 1.0)}), [ERROR, Objective("joules")], method="random", budget=6, seed=1, n_initial=2
+        )
+        functions = {"error": frozen_once, "joules": lambda design: (1 - design["x"], 1.0)}
+        study.run(functions, executor=executor, progress=False)
+    [released] = [event for event in study.events if isinstance(event, Released)]
+    assert " 2 s" in released.reason
+    assert not any(isinstance(event, Failed) for event in study.events)
+    assert len([event for event in study.events if isinstance(event, Told)]) > 2
+
+
+@pytest.mark.parametrize("attack", [signal.SIGSTOP, signal.SIGKILL])
+def test_a_scheduler_that_dies_or_freezes_gives_back_what_ran_and_closing_does_not_wait(
+    own: Cluster, attack: signal.Signals
+) -> None:
+    def attacking(design: Design) -> float:
+        os.kill(scheduler, attack)
+        time.sleep(LIMIT)
+        return 1.0
+
+    scheduler = own.scheduler.pid
+    own.worker()
+    study = Study(Space({"x": (0.0, 1.0)}), [ERROR, Objective("joules")], method="random", budget=6, seed=1)
+    with DaskExecutor(own.address) as executor:
+        wait_until(lambda: executor._capacity.could_fit({"CPU": 1}), executor)
+        start = time.monotonic()
+        with pytest.raises(MachineError, match=f"{own.address} is lost") as caught:
+            study.run({"error": attacking, "joules": attacking}, executor=executor, progress=False)
+        assert time.monotonic() - start < 20
+    assert time.monotonic() - start < 40
+    [released] = [event for event in study.events if isinstance(event, Released)]
+    assert released.reason == str(caught.value)
+    assert not any(isinstance(event, Failed) for event in study.events)
+
+
+def test_a_resource_nobody_offers_gives_the_evaluation_back_with_the_reason(shared: Cluster) -> None:
+    study = Study(Space({"x": (0.0, 1.0)}), [ERROR, Objective("watts", resources={"meter": 1})], budget=6, seed=1)
+    functions = {"error": lambda design: (1.0, 1.0), "watts": lambda design: (1.0, 1.0)}
+    with DaskExecutor(shared.address, patience=1.0) as executor:
+        wait_until(lambda: executor._capacity.could_fit({"CPU": 1}), executor)
+        with pytest.raises(MachineError, match="meter=1") as caught:
+            study.run(functions, executor=executor, progress=False)
+    assert [event.reason for event in study.events if isinstance(event, Released)] == [str(caught.value)]
+    assert not any(isinstance(event, Failed) for event in study.events)
+
+
+def test_the_queue_is_measured_on_a_cluster(executor: DaskExecutor) -> None:
+    check_queue(executor)
 
 
 def session(process: Path) -> int | None:

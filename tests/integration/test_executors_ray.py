@@ -11,17 +11,20 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from tests.queued_studies import check_queue
 
 from flexibo import Design, Evaluation, Objective, Space, Study
 from flexibo.errors import InvalidValueError, MachineError
 from flexibo.executors import Outcome
+from flexibo.executors._cluster import LEASE_SECONDS
 from flexibo.executors._sessions import end_session
 from flexibo.executors.ray import RayExecutor
-from flexibo.history.events import Asked, Failed, Told
+from flexibo.history.events import Asked, Failed, Released, Told
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(find_spec("ray") is None, reason="needs the extra ray")]
 
@@ -29,6 +32,7 @@ LIMIT = 90.0
 ERROR = Objective("error")
 TRAINED = Objective("error", resources={"GPU": 1})
 ENERGY = Objective("energy", resources={"jetson": 1})
+SPACE = Space({"x": (0.0, 1.0)})
 
 CLUSTER = """
 import sys
@@ -42,8 +46,8 @@ sys.stdin.read()
 """A GPU machine, which is the head node, and a board, as in the paper."""
 
 
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
+@contextmanager
+def started_cluster() -> Iterator[str]:
     """The address of a cluster that others started, on the loopback address and with a token."""
     own = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
@@ -65,6 +69,12 @@ def address() -> Iterator[str]:
         yield line.strip()
         end_session(process.pid)
         process.communicate()
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with started_cluster() as address:
+        yield address
 
 
 @pytest.fixture(scope="module")
@@ -291,6 +301,67 @@ def test_a_cluster_started_here_ends_when_the_program_is_killed() -> None:
     pid, folder = run.stdout.split()
     wait_until(lambda: processes(int(pid)) == [])
     wait_until(lambda: not Path(folder).exists())
+
+
+def test_a_frozen_worker_is_noticed_by_its_lease_and_killed_and_its_evaluation_is_given_back() -> None:
+    with RayExecutor(n=1, lease=4.0) as executor:
+        executor.submit(question(0), ERROR, lambda design: time.sleep(LIMIT))
+        [attempt] = executor._attempts.values()
+        wait_until(lambda: executor.finished(0) == [] and attempt.began is not None)
+        assert attempt.process is not None
+        pid, start = attempt.process.pid, time.monotonic()
+        os.kill(pid, signal.SIGSTOP)
+        [lost] = outcomes(executor, 1)
+        assert time.monotonic() - start < 15
+        assert (lost.evaluation.number, lost.values, lost.released) == (0, None, True)
+        assert " 4 s" in lost.reason
+        wait_until(lambda: session(Path(f"/proc/{pid}")) is None)
+        executor.submit(question(1), ERROR, lambda design: 2.0)  # there is one CPU, which is free again
+        assert [outcome.values for outcome in outcomes(executor, 1)] == [{"error": 2.0}]
+
+
+def test_a_function_that_holds_the_interpreter_is_not_taken_for_frozen_on_this_machine(executor: RayExecutor) -> None:
+    def busy(design: Design) -> float:
+        import ctypes
+
+        ctypes.PyDLL(None).sleep(6)  # unlike CDLL, it does not release the interpreter
+        return 3.0
+
+    executor._lease, executor._engine._beat = 2.0, 0.5  # type: ignore[attr-defined]
+    try:
+        executor.submit(question(0), ERROR, busy)
+        assert [outcome.values for outcome in outcomes(executor, 1)] == [{"error": 3.0}]
+    finally:
+        executor._lease, executor._engine._beat = LEASE_SECONDS, LEASE_SECONDS / 4  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("name", "attack"), [("raylet", signal.SIGKILL), ("gcs_server", signal.SIGSTOP)])
+def test_a_cluster_that_dies_or_freezes_is_told_in_one_sentence_and_what_ran_is_given_back(
+    name: str, attack: signal.Signals, tmp_path: Path
+) -> None:
+    def attacking(design: Design) -> float:
+        os.kill(int(file.read_text()), attack)
+        time.sleep(LIMIT)
+        return 1.0
+
+    file = tmp_path / "pid"
+    with RayExecutor(n=1) as executor:
+        study = Study(SPACE, [ERROR, Objective("joules")], method="random", budget=20, seed=1, n_initial=2)
+        ours = processes(executor._engine._process.pid)  # type: ignore[attr-defined]
+        [victim] = [path.name for path in ours if (path / "comm").read_text().strip() == name]
+        file.write_text(victim)
+        start = time.monotonic()
+        with pytest.raises(MachineError, match=r"Ray cluster .*lost") as caught:
+            study.run({"error": attacking, "joules": attacking}, executor=executor, progress=False)
+        assert time.monotonic() - start < 60
+    [released] = [event for event in study.events if isinstance(event, Released)]
+    assert released.reason == str(caught.value)
+    assert not any(isinstance(event, Failed) for event in study.events)
+    assert time.monotonic() - start < 70
+
+
+def test_the_queue_is_measured_on_a_cluster(executor: RayExecutor) -> None:
+    check_queue(executor)
 
 
 def processes(leader: int) -> list[Path]:

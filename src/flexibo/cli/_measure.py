@@ -54,6 +54,7 @@ def chosen_executor(given: ExecutionOptions, written: ExecutorChoice) -> Executo
         slots=written.slots if "slots" in takes else {},
         resources=written.resources if "resources" in takes else {},
         patience=written.patience if "patience" in takes else None,
+        lease=written.lease if "lease" in takes else None,
     )
 
 
@@ -112,6 +113,7 @@ def _open_executor(chosen: ExecutorChoice, objectives: Collection[str]) -> Execu
         slots={name: n for name, n in slots.items() if name in objectives} if slots else None,
         resources=chosen.resources or None,
         patience=chosen.patience,
+        lease=chosen.lease,
     )
 
 

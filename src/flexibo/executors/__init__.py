@@ -40,12 +40,13 @@ class Kind:
     takes: tuple[str, ...] = ()  # which of the arguments of `find_executor`
 
 
+CLUSTER = ("n", "address", "resources", "patience", "lease")
 EXECUTORS: Mapping[str, Kind] = MappingProxyType(
     {
         "inline": Kind("flexibo.executors.measure", "InlineExecutor"),
         "processes": Kind("flexibo.executors.processes", "ProcessExecutor", ("n", "resources", "slots")),
-        "dask": Kind("flexibo.executors.dask", "DaskExecutor", ("n", "address", "resources", "patience")),
-        "ray": Kind("flexibo.executors.ray", "RayExecutor", ("n", "address", "resources", "patience")),
+        "dask": Kind("flexibo.executors.dask", "DaskExecutor", CLUSTER),
+        "ray": Kind("flexibo.executors.ray", "RayExecutor", CLUSTER),
     }
 )
 
@@ -65,6 +66,7 @@ def find_executor(
     resources: Mapping[str, float] | None = None,
     slots: Mapping[str, int] | None = None,
     patience: float | None = None,
+    lease: float | None = None,
 ) -> Executor:
     """The executor of that name; close it when it is no longer needed.
 
@@ -75,13 +77,14 @@ def find_executor(
         resources: The total amounts, as in ``{"GPU": 1}``.
         slots: How many evaluations of an objective may run at a time, as in ``{"energy": 1}``.
         patience: How many seconds to wait for a worker of a cluster that offers what an objective needs.
+        lease: After how many seconds without a sign of life from a worker of a cluster its evaluation is given back.
 
     >>> find_executor("inline").is_busy()
     False
     """
     if name not in EXECUTORS:
         raise unknown_name("executor", name, EXECUTORS)
-    given = {"n": n, "address": address, "resources": resources, "slots": slots, "patience": patience}
+    given = {"n": n, "address": address, "resources": resources, "slots": slots, "patience": patience, "lease": lease}
     given = {argument: value for argument, value in given.items() if value is not None}
     for argument in given:
         if argument not in EXECUTORS[name].takes:

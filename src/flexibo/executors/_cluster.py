@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
@@ -12,15 +13,30 @@ from typing import Protocol, TypeVar
 from flexibo._internal.checks import whole_number
 from flexibo.errors import InvalidValueError, MachineError
 from flexibo.executors._capacity import Amounts, ClusterCapacity, checked_seconds, in_words, needed
-from flexibo.executors._messages import AttemptBegan, AttemptEnded, ClusterLost, Fault, Job, Report, WorkersSeen, packed
+from flexibo.executors._messages import (
+    AttemptBegan,
+    AttemptEnded,
+    AttemptHeard,
+    ClusterLost,
+    Fault,
+    Job,
+    Report,
+    WorkersSeen,
+    packed,
+)
+from flexibo.executors._sessions import ProcessIdentity
 from flexibo.executors.base import Measure, Outcome
 from flexibo.executors.measure import too_long
 from flexibo.history.events import Evaluation, FailureKind
 from flexibo.objectives import Objective, checked_resources
+from flexibo.space import Design
 
 PATIENCE_SECONDS = 20.0
+LEASE_SECONDS = 60.0
+BEATS_PER_LEASE = 4
 LOOK_SECONDS = 0.25  # how often to check for lost workers and time limits while no report arrives
 STARTS = 3  # how many workers may end before they begin an evaluation; then the machines are considered at fault
+MOST_RELEASES = 2  # how often an evaluation is given back because its machine was lost; then it may be what does it
 
 Self = TypeVar("Self", bound="ClusterExecutor")
 
@@ -36,8 +52,8 @@ class Engine(Protocol):
     def start(self, attempt: str, job: Job, needs: Amounts, place: str | None) -> None:
         """Start an attempt; None: wherever there will be a worker for it."""
 
-    def stop(self, attempt: str) -> None:
-        """Stop an attempt, as far as the cluster can, and forget it."""
+    def stop(self, attempt: str, *, is_silent: bool = False) -> None:
+        """Stop an attempt, as far as the cluster can, and forget it; one that `is_silent` cannot help to end itself."""
 
     def has_begun(self, attempt: str) -> bool:
         """Whether the cluster knows that the attempt began, although no report of it arrived."""
@@ -59,6 +75,8 @@ class Attempt:
     began: float | None = None  # when it began to measure
     starts: int = 0  # how often it was handed to the cluster
     unserved: float | None = None  # since when no worker offers what it needs
+    heard: float | None = None  # when the last heartbeat of it arrived; None where none does
+    process: ProcessIdentity | None = None  # which measures it, if known
 
 
 class ClusterExecutor:
@@ -73,11 +91,15 @@ class ClusterExecutor:
         n: int | None = None,
         total: Amounts | None = None,
         patience: float = PATIENCE_SECONDS,
+        lease: float = LEASE_SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._engine = engine
         self._capacity = ClusterCapacity(n, total)
-        self._patience, self._clock = patience, clock
+        self._patience, self._lease, self._clock = patience, lease, clock
+        self._silent: frozenset[str] = frozenset()
+        self._looked_at = clock()
+        self._releases: Counter[tuple[str, Design]] = Counter()
         self._attempts: dict[str, Attempt] = {}
         self._done: list[Outcome] = []
         self._fault: MachineError | None = None
@@ -155,14 +177,23 @@ class ClusterExecutor:
             return
         while not self._engine.reports.empty():
             self._hear(self._engine.reports.get())
+        self._excuse_own_absence()
         for attempt in list(self._attempts.values()):
             if self._fault is None:
                 self._look_after(attempt)
 
+    def _excuse_own_absence(self) -> None:
+        """Begin the leases again if this process did not look for long: it may have been stopped itself."""
+        now, before = self._clock(), self._looked_at
+        self._looked_at = now
+        if now - before > self._lease / 2:
+            for attempt in self._attempts.values():
+                attempt.heard = None if attempt.heard is None else now
+
     def _hear(self, report: Report) -> None:
         if isinstance(report, WorkersSeen):
             self._capacity.update(report.offers)
-            self._asked_at = report.asked_at
+            self._asked_at, self._silent = report.asked_at, report.silent
         elif isinstance(report, ClusterLost):
             self._gone = self._fault = self._gone or MachineError(
                 f"The {self._engine.about} is lost ({report.reason}); start it again, or use another one, and resume "
@@ -172,11 +203,14 @@ class ClusterExecutor:
             return  # it is no longer wanted
         elif isinstance(report, AttemptBegan):
             attempt.began, attempt.place, attempt.unserved = report.at, report.place, None
+            attempt.process = report.process or attempt.process
             self._capacity.reserve(attempt.name, attempt.place, attempt.needs)
+        elif isinstance(report, AttemptHeard):
+            attempt.heard, attempt.process = report.at, report.process or attempt.process
         elif isinstance(report, AttemptEnded):
             self._end(attempt, report)
         else:
-            self._lose(attempt, report.reason, report.has_begun)
+            self._lose(attempt, report.reason, report.has_begun, is_machine=report.is_machine)
 
     def _end(self, attempt: Attempt, report: AttemptEnded) -> None:
         self._forget(attempt)
@@ -186,11 +220,19 @@ class ClusterExecutor:
             return
         self._done.append(reply.outcome(attempt.job.evaluation))
 
-    def _lose(self, attempt: Attempt, reason: str, has_begun: bool) -> None:
-        """Fail an attempt that was being measured when its worker died; start one that had not begun elsewhere."""
-        self._engine.stop(attempt.name)
+    def _lose(
+        self, attempt: Attempt, reason: str, has_begun: bool, *, is_machine: bool = False, is_silent: bool = False
+    ) -> None:
+        """Fail an attempt that was being measured when its worker died; start one that had not begun elsewhere.
+
+        Where the machine was lost, or its worker `is_silent`, the attempt is given back: its design is not the cause.
+        """
+        self._engine.stop(attempt.name, is_silent=is_silent)
         if has_begun or attempt.began is not None:
-            self._fail(attempt, reason, FailureKind.LOST)
+            question = (attempt.job.objective.name, attempt.job.evaluation.design)
+            self._releases[question] += is_machine or is_silent
+            released = (is_machine or is_silent) and self._releases[question] <= MOST_RELEASES
+            self._fail(attempt, reason, FailureKind.LOST, released=released)
         elif attempt.starts < STARTS:
             self._launch(attempt)
         else:
@@ -200,11 +242,11 @@ class ClusterExecutor:
                 f"{attempt.job.objective.name!r}, the last for this reason: {reason}"
             )
 
-    def _fail(self, attempt: Attempt, reason: str, kind: FailureKind) -> None:
+    def _fail(self, attempt: Attempt, reason: str, kind: FailureKind, *, released: bool = False) -> None:
         self._forget(attempt)
         since = attempt.began if attempt.began is not None else attempt.started
         cost = 0.0 if since is None else max(0.0, self._clock() - since)
-        self._done.append(Outcome(attempt.job.evaluation, None, cost, reason, kind=kind))
+        self._done.append(Outcome(attempt.job.evaluation, None, cost, reason, kind=kind, released=released))
 
     def _forget(self, attempt: Attempt) -> None:
         del self._attempts[attempt.name]
@@ -214,6 +256,7 @@ class ClusterExecutor:
         """Start the attempt on a free worker, or leave it to the cluster if no present worker fits."""
         self._capacity.release(attempt.name)
         attempt.place, attempt.started = self._capacity.place(attempt.needs), None
+        attempt.heard = attempt.process = None
         if attempt.place is None and (self._capacity.is_full or self._capacity.could_fit(attempt.needs)):
             return  # it waits here until there is room
         attempt.started, attempt.starts = self._clock(), attempt.starts + 1
@@ -224,6 +267,10 @@ class ClusterExecutor:
         now, timeout = self._clock(), attempt.job.objective.timeout
         if attempt.started is None:
             self._launch(attempt)
+        elif self._is_silent(attempt, now):
+            reason = f"Its worker{f' ({attempt.place})' if attempt.place else ''} sent nothing for {self._lease:g} s."
+            has_begun = attempt.began is not None or self._engine.has_begun(attempt.name)
+            self._lose(attempt, reason, has_begun, is_silent=True)
         elif attempt.began is not None:
             if self._is_missing(attempt.place, attempt.began):
                 self._lose(attempt, f"Its worker ({attempt.place}) died.", True)
@@ -238,6 +285,15 @@ class ClusterExecutor:
             attempt.unserved = now
         elif now - attempt.unserved >= self._patience:
             self._fault = self._no_worker_error(attempt)
+
+    def _is_silent(self, attempt: Attempt, now: float) -> bool:
+        """Whether its worker shows no sign of life; a process that can be seen here to run may be busy in C code."""
+        # Where nothing is sent while a function with a timeout runs, the timeout ends it.
+        is_bounded = attempt.began is not None and attempt.job.objective.timeout is not None
+        is_late = attempt.heard is not None and not is_bounded and now - attempt.heard > self._lease
+        if not is_late and attempt.place not in self._silent:
+            return False
+        return attempt.process is None or not attempt.process.is_running()
 
     def _is_missing(self, place: str | None, since: float) -> bool:
         """Whether the worker is absent from a list that was asked for after this time."""
@@ -266,6 +322,7 @@ def checked_resources_to_offer(
     n: object,
     resources: Mapping[str, float] | None,
     patience: object,
+    lease: object,
     *,
     whose: str,
     starts_one: bool,
@@ -277,6 +334,8 @@ def checked_resources_to_offer(
     if n is not None:
         whole_number("n", n, least=1)
     checked_seconds("patience", patience)
+    if not checked_seconds("lease", lease):
+        raise InvalidValueError("lease is 0; it must be a number of seconds above zero.")
     if resources and "CPU" in resources:
         raise InvalidValueError("resources names CPU; use n for the number of evaluations at a time.")
     if resources is not None and not starts_one:

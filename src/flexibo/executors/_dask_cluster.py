@@ -22,7 +22,7 @@ from typing import Any
 
 from flexibo.errors import MachineError
 from flexibo.executors._messages import ClusterTask, Fault, Loaded, WorkerAnswer, loaded
-from flexibo.executors._sessions import end_session, search_path
+from flexibo.executors._sessions import ProcessIdentity, end_session, process_state, search_path
 from flexibo.executors._worker_main import answer
 from flexibo.executors.processes import ProcessExecutor
 
@@ -31,6 +31,7 @@ WORKER = "import sys; sys.path.pop(0); from flexibo.executors._dask_cluster impo
 LOOK_SECONDS = 0.05
 START_SECONDS = 60.0  # how long the cluster may take to start; a busy machine takes long to import
 QUIET = {"distributed": "critical", "tornado": "critical", "asyncio": "critical"}
+LEASES_UNTIL_KILLED = 2  # after that long a stopped worker process of a local cluster is replaced
 WANTED_SECONDS = 2.0  # how often to look whether an evaluation that runs in a process of its own is still wanted
 MISSING, AGAIN = "missing", "again"  # replies of a worker that has no such function, or that the attempt began before
 
@@ -38,10 +39,10 @@ MISSING, AGAIN = "missing", "again"  # replies of a worker that has no such func
 class LocalDask:
     """A scheduler and worker processes on this machine."""
 
-    def __init__(self, n: int, resources: Mapping[str, float]) -> None:
+    def __init__(self, n: int, resources: Mapping[str, float], lease: float) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="flexibo-dask-"))
         self._process = subprocess.Popen(
-            [sys.executable, "-c", START, str(self._folder), str(n), json.dumps(dict(resources))],
+            [sys.executable, "-c", START, str(self._folder), str(n), json.dumps(dict(resources)), str(lease)],
             stdin=subprocess.PIPE,  # its end is the end of this process
             env={**os.environ, "PYTHONPATH": search_path()},
             start_new_session=True,  # Ctrl-C at a terminal is ours to handle
@@ -72,19 +73,37 @@ class LocalDask:
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def main(folder: str, n: str, resources: str) -> None:
+def main(folder: str, n: str, resources: str, lease: str) -> None:
     """Keep a cluster until the standard input ends; its address is written into the folder."""
     _configure(folder)
     try:
-        asyncio.run(_keep(Path(folder), int(n), resources))
+        asyncio.run(_keep(Path(folder), int(n), resources, StoppedProcesses(LEASES_UNTIL_KILLED * float(lease))))
     finally:
         end_session(os.getpid())
         shutil.rmtree(folder, ignore_errors=True)
         os._exit(0)  # Dask's threads are not waited for
 
 
-async def _keep(folder: Path, n: int, resources: str) -> None:
-    """A scheduler, and `n` worker processes beside it; one that ends is replaced."""
+class StoppedProcesses:
+    """Which processes have been stopped (by SIGSTOP, say) for longer than `seconds`."""
+
+    def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._seconds, self._clock = seconds, clock
+        self._since: dict[int, float] = {}
+
+    def is_stopped_for_long(self, pid: int) -> bool:
+        try:
+            is_stopped = process_state(pid) in ("T", "t")
+        except (OSError, IndexError):  # it ended, or this system does not tell
+            is_stopped = False
+        if not is_stopped:
+            self._since.pop(pid, None)
+            return False
+        return self._clock() - self._since.setdefault(pid, self._clock()) > self._seconds
+
+
+async def _keep(folder: Path, n: int, resources: str, stopped: StoppedProcesses) -> None:
+    """A scheduler, and `n` worker processes beside it; one that ends or stays stopped is replaced."""
     from distributed import Scheduler
 
     is_over = asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
@@ -101,6 +120,8 @@ async def _keep(folder: Path, n: int, resources: str) -> None:
         while not is_over.done():
             await asyncio.sleep(LOOK_SECONDS)
             for i, worker in enumerate(workers):
+                if stopped.is_stopped_for_long(worker.pid):
+                    worker.kill()
                 if worker.poll() is not None:
                     workers[i] = subprocess.Popen(command, stdin=subprocess.DEVNULL)
         end_session(os.getpid())
@@ -151,8 +172,9 @@ def run_on_worker(task: ClusterTask, topic: str) -> Mapping[str, Any] | str:
     mark, worker = Event(task.attempt), get_worker()
     if mark.is_set():
         return AGAIN
-    mark.set()
-    worker.log_event(topic, {"attempt": task.attempt, "place": worker.address})
+    here = asdict(ProcessIdentity.of_this_process())
+    worker.log_event(topic, {"attempt": task.attempt, "place": worker.address, "process": here})
+    mark.set()  # it waits for the scheduler, so the event is sent too before a function can hold the interpreter
     if ready.objective.timeout is None:
         reply = asdict(answer(ready.evaluation, ready.objective, ready.measure))
     else:

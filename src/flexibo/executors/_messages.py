@@ -16,6 +16,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import cloudpickle  # type: ignore[import-untyped]  # it has no annotations
 
 from flexibo.errors import InvalidTypeError
+from flexibo.executors._sessions import ProcessIdentity
 from flexibo.executors.base import Measure, Outcome
 from flexibo.executors.measure import failure, too_long
 from flexibo.history.events import Evaluation, FailureKind
@@ -203,6 +204,16 @@ class AttemptBegan:
     attempt: str
     place: str
     at: float
+    process: ProcessIdentity | None = None  # which measures it
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptHeard:
+    """A heartbeat of the attempt arrived, at this time of our own monotonic clock; more are to follow."""
+
+    attempt: str
+    at: float
+    process: ProcessIdentity | None = None  # which has it
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +231,7 @@ class AttemptLost:
     attempt: str  # which one
     reason: str  # why, as one sentence
     has_begun: bool  # whether the measuring is known to have begun
+    is_machine: bool = False  # whether the whole machine was lost, which says nothing about the design
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +240,7 @@ class WorkersSeen:
 
     offers: Mapping[str, Mapping[str, float]]
     asked_at: float
+    silent: frozenset[str] = frozenset()  # those that the cluster lists, but has not heard for longer than the lease
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +250,7 @@ class ClusterLost:
     reason: str
 
 
-Report: TypeAlias = AttemptBegan | AttemptEnded | AttemptLost | WorkersSeen | ClusterLost
+Report: TypeAlias = AttemptBegan | AttemptHeard | AttemptEnded | AttemptLost | WorkersSeen | ClusterLost
 
 
 def task_of(attempt: str, job: Job, *, with_function: bool) -> ClusterTask:

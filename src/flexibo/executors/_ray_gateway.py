@@ -13,15 +13,17 @@ import shutil
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
-from typing import Any, NoReturn
+from queue import Empty, SimpleQueue
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
 from flexibo.executors._messages import (
     AttemptBegan,
     AttemptEnded,
+    AttemptHeard,
     AttemptLost,
     ClusterLost,
     ClusterTask,
@@ -32,13 +34,16 @@ from flexibo.executors._messages import (
     WorkersSeen,
     loaded,
 )
-from flexibo.executors._sessions import end_session
+from flexibo.executors._sessions import ProcessIdentity, end_session
 from flexibo.executors._worker_main import answer
 
 POLL_SECONDS = 1.0  # how often to ask for the present workers
 REACH_SECONDS = 3.0  # how long the head node may take to accept a connection
 
 LEAVE_SECONDS = 5.0  # how long Ray may take to leave a cluster
+MACHINE_ERRORS = ("LocalRayletDiedError", "NodeDiedError")  # Ray's names of the loss of a whole machine
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +52,15 @@ class StartAttempt:
 
     task: ClusterTask
     options: Mapping[str, Any]
+    beat: float  # seconds between two heartbeats
 
 
 @dataclass(frozen=True, slots=True)
 class StopAttempt:
-    """To the gateway: kill an attempt."""
+    """To the gateway: kill an attempt; one that `is_silent` does not hear that it shall end."""
 
     attempt: str
+    is_silent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +77,56 @@ class Refused:
     reason: str
 
 
-def run_on_worker(task: ClusterTask, function: bytes) -> Iterator[str | WorkerAnswer | Fault]:
-    """Run the attempt on a Ray worker: yields where it runs as soon as it begins, then its answer."""
+@dataclass(frozen=True, slots=True)
+class Place:
+    """From a worker: where an attempt is, and whether it has begun."""
+
+    node: str
+    process: ProcessIdentity
+    has_begun: bool
+
+
+Said: TypeAlias = Place | WorkerAnswer | Fault
+"""What a worker yields: places, the last of them again and again as a heartbeat, and in the end its answer."""
+
+
+def run_on_worker(task: ClusterTask, function: bytes, beat: float) -> Generator[Said, None, None]:
+    """Run the attempt on a Ray worker: yields where it is when it arrives and when it begins, then its answer.
+
+    A function with a timeout runs in the main thread, where it can be interrupted, and without heartbeats.
+    """
     import ray
 
-    ready = loaded(replace(task, function=function))
+    arrived = Place(ray.get_runtime_context().get_node_id(), ProcessIdentity.of_this_process(), has_begun=False)
+    yield arrived
+    ready = yield from with_heartbeats(lambda: loaded(replace(task, function=function)), arrived, beat)
     if ready is None or isinstance(ready, Fault):
         yield ready or Fault(f"The function of {task.objective!r} did not arrive.")
         return
-    yield ray.get_runtime_context().get_node_id()
-    yield answer(ready.evaluation, ready.objective, ready.measure)
+    begun = replace(arrived, has_begun=True)
+    yield begun
+    if ready.objective.timeout is not None:
+        yield answer(ready.evaluation, ready.objective, ready.measure)
+    else:
+        yield (
+            yield from with_heartbeats(lambda: answer(ready.evaluation, ready.objective, ready.measure), begun, beat)
+        )
+
+
+def with_heartbeats(work: Callable[[], T], sign: Said, seconds: float) -> Generator[Said, None, T]:
+    """What `work`, which raises nothing, returns; yields the sign every so many seconds until then."""
+    done: SimpleQueue[T] = SimpleQueue()
+    threading.Thread(target=lambda: done.put(work()), name="flexibo-measuring", daemon=True).start()
+    while True:
+        try:
+            return done.get(timeout=seconds)
+        except Empty:
+            yield sign
+
+
+def kill_here(process: ProcessIdentity) -> None:
+    """Kill a process of this machine that was stopped, and so does not end when it is asked to."""
+    process.kill()
 
 
 class Gateway:
@@ -87,14 +134,17 @@ class Gateway:
         self._ray, self._tell = ray, tell
         self._remote = ray.remote(num_returns="streaming", max_retries=0, retry_exceptions=False)(run_on_worker)
         self._functions: Recent[Any] = Recent()
+        self._kill = ray.remote(num_cpus=0, max_retries=0)(kill_here)
         self._running: dict[str, Any] = {}
+        self._places: dict[str, Place] = {}
 
     def start(self, message: StartAttempt) -> None:
         task = message.task
         function = self._functions.get(task.digest) or self._ray.put(task.function)
         self._functions.use(task.digest, function)
         try:
-            generator = self._remote.options(**message.options).remote(replace(task, function=None), function)
+            remote = self._remote.options(**message.options)
+            generator = remote.remote(replace(task, function=None), function, message.beat)
         except (ValueError, TypeError) as error:
             fault = Fault(f"Ray does not take the resources of {task.objective!r}: {error}")
             self._tell(AttemptEnded(task.attempt, fault))
@@ -102,40 +152,58 @@ class Gateway:
         self._running[task.attempt] = generator
         threading.Thread(target=self._follow, args=(task.attempt, generator), daemon=True).start()
 
-    def stop(self, attempt: str) -> None:
-        generator = self._running.pop(attempt, None)
+    def stop(self, attempt: str, *, is_silent: bool = False) -> None:
+        generator, place = self._running.pop(attempt, None), self._places.pop(attempt, None)
         if generator is not None:
             with suppress(Exception):
                 self._ray.cancel(generator, force=True)
+        if is_silent and place is not None and not place.process.kill():
+            from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+            there = NodeAffinitySchedulingStrategy(place.node, soft=False)
+            with suppress(Exception):
+                self._kill.options(scheduling_strategy=there).remote(place.process)
 
     def _follow(self, attempt: str, generator: Any) -> None:
+        has_begun = False
+        for said in self._said_by(attempt, generator):
+            if self._running.get(attempt) is not generator:
+                return  # it was stopped, and perhaps started again
+            if isinstance(said, Place):
+                self._places[attempt] = said
+                if said.has_begun and not has_begun:
+                    has_begun = True
+                    self._tell(AttemptBegan(attempt, said.node, time.monotonic(), said.process))
+                self._tell(AttemptHeard(attempt, time.monotonic(), said.process))
+                continue
+            self._running.pop(attempt, None)
+            self._places.pop(attempt, None)
+            self._tell(said if isinstance(said, AttemptLost) else AttemptEnded(attempt, said))
+            return
+
+    def _said_by(self, attempt: str, generator: Any) -> Generator[Said | AttemptLost, None, None]:
+        """What a worker says, and in the end what became of it."""
         has_begun = False
         try:
             for reference in generator:
                 said = self._ray.get(reference)
-                if isinstance(said, str):
-                    has_begun = True
-                    self._tell(AttemptBegan(attempt, said, time.monotonic()))
-                else:
-                    self._tell(AttemptEnded(attempt, said))
-                    return
-            self._tell(AttemptLost(attempt, "Its worker gave no answer.", has_begun))
+                has_begun = has_begun or (isinstance(said, Place) and said.has_begun)
+                yield said
+            yield AttemptLost(attempt, "Its worker gave no answer.", has_begun)
         except self._ray.exceptions.RayTaskError as error:  # nothing of the function's gets here: it is an answer
             cause = getattr(error, "cause", error)
             reason = (str(cause).strip() or type(cause).__name__).splitlines()[-1]
-            self._tell(AttemptEnded(attempt, Fault(f"A worker of the Ray cluster cannot run flexibo ({reason}).")))
+            yield Fault(f"A worker of the Ray cluster cannot run flexibo ({reason}).")
         except Exception as error:
-            self._tell(AttemptLost(attempt, _reason_of_loss(error), has_begun))
-        finally:
-            self._running.pop(attempt, None)
+            is_machine = type(error).__name__ in MACHINE_ERRORS
+            yield AttemptLost(attempt, _reason_of_loss(error), has_begun, is_machine)
 
 
 def _reason_of_loss(error: BaseException) -> str:
     name = type(error).__name__
     words = {
         "WorkerCrashedError": "Its worker process died.",
-        "LocalRayletDiedError": "Its worker's machine was lost.",
-        "NodeDiedError": "Its worker's machine was lost.",
+        **dict.fromkeys(MACHINE_ERRORS, "Its worker's machine was lost."),
         "OutOfMemoryError": "Its worker process was killed because memory was short.",
         "TaskCancelledError": "It was cancelled.",
     }
@@ -189,7 +257,10 @@ def main(descriptor: str, settings: str, folder: str) -> None:
     with suppress(EOFError, OSError):
         while True:
             message = connection.recv()
-            gateway.start(message) if isinstance(message, StartAttempt) else gateway.stop(message.attempt)
+            if isinstance(message, StartAttempt):
+                gateway.start(message)
+            else:
+                gateway.stop(message.attempt, is_silent=message.is_silent)
     if json.loads(settings)["address"] != "local":
         threading.Timer(LEAVE_SECONDS, leave, (folder,)).start()
         with suppress(BaseException):

@@ -18,6 +18,8 @@ Measure: TypeAlias = Callable[[Design], Any]
 class Outcome:
     """The outcome of one evaluation: values, or the reason why there are none.
 
+    A released one says nothing about its design: its machine was lost, or did not respond any more.
+
     Attributes:
         evaluation: The question.
         values: The values by objective; None when it failed.
@@ -26,6 +28,7 @@ class Outcome:
         timed: Whether the cost is the time it took, in seconds, because the function returned none.
         impossible: Whether the design cannot be built, so that trying again would change nothing.
         kind: The kind of the failure.
+        released: Whether the evaluation is given back instead of failed; its cost is what was lost.
     """
 
     evaluation: Evaluation
@@ -35,6 +38,7 @@ class Outcome:
     timed: bool = True
     impossible: bool = False
     kind: FailureKind = FailureKind.ERROR
+    released: bool = False
 
 
 class Executor(Protocol):

@@ -5,6 +5,8 @@ Differences from a plain ``client.submit``:
 - Dask reruns a task whose worker died. Here an attempt marks on the scheduler that it began, and a second run refuses
   to measure; the evaluation fails with its cost, and the study decides whether to try again.
 - Dask waits forever for a resource that no worker offers. Here it is reported.
+- Dask waits five minutes for a worker that stopped responding, or forever. Here the scheduler's record of its
+  heartbeats is watched, and after the lease its evaluation is given back and nothing new is sent there.
 - Dask cannot stop a thread. Here an evaluation with a timeout runs in a process of its own on the worker.
 - A task whose input is lost is cancelled and run again even while it runs, so nothing that was scattered is an input:
   a worker gets a function with the first task that needs it, and keeps it.
@@ -24,7 +26,7 @@ from typing import Any
 
 from flexibo.errors import InvalidTypeError, InvalidValueError, MachineError, missing_extra
 from flexibo.executors._capacity import Amounts
-from flexibo.executors._cluster import PATIENCE_SECONDS, ClusterExecutor, checked_resources_to_offer
+from flexibo.executors._cluster import LEASE_SECONDS, PATIENCE_SECONDS, ClusterExecutor, checked_resources_to_offer
 from flexibo.executors._dask_cluster import AGAIN, MISSING, LocalDask, run_on_worker
 from flexibo.executors._messages import (
     AttemptBegan,
@@ -38,6 +40,7 @@ from flexibo.executors._messages import (
     WorkersSeen,
     task_of,
 )
+from flexibo.executors._sessions import ProcessIdentity
 from flexibo.executors.processes import cores
 
 CONNECT_SECONDS = 10.0
@@ -63,6 +66,9 @@ class DaskExecutor(ClusterExecutor):
             by default one per core.
         resources: The total amounts that a cluster started here offers, as in ``{"GPU": 1}``.
         patience: How many seconds to wait for a worker that offers what an objective needs.
+        lease: After this many seconds without a heartbeat of its worker an evaluation is given back to the study. A
+            function that runs C code without releasing the interpreter for longer needs more, unless it runs on this
+            machine, where its process can be seen.
 
     Raises:
         MissingExtraError: Dask is not installed.
@@ -77,10 +83,18 @@ class DaskExecutor(ClusterExecutor):
         n: int | None = None,
         resources: Mapping[str, float] | None = None,
         patience: float = PATIENCE_SECONDS,
+        lease: float = LEASE_SECONDS,
     ) -> None:
         is_new = address is None and client is None
         offered = checked_resources_to_offer(
-            address, n, resources, patience, whose="the scheduler's address", starts_one=is_new, command="dask worker"
+            address,
+            n,
+            resources,
+            patience,
+            lease,
+            whose="the scheduler's address",
+            starts_one=is_new,
+            command="dask worker",
         )
         if address is not None and client is not None:
             raise InvalidValueError("Both address and client are given; give one of them.")
@@ -90,14 +104,14 @@ class DaskExecutor(ClusterExecutor):
         local = None
         if is_new:
             n = cores() if n is None else n
-            local = LocalDask(n, offered)
+            local = LocalDask(n, offered, lease)
         try:
-            engine = DaskEngine(client, local.address if local else address, local)
+            engine = DaskEngine(client, local.address if local else address, local, lease=lease)
         except BaseException:
             if local is not None:
                 local.close()
             raise
-        super().__init__(engine, n=n, total=offered, patience=patience)
+        super().__init__(engine, n=n, total=offered, patience=patience, lease=lease)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +130,11 @@ class DaskEngine:
     pins = True
     grace = GRACE_SECONDS
 
-    def __init__(self, client: Any, address: str | None, local: LocalDask | None = None) -> None:
+    def __init__(
+        self, client: Any, address: str | None, local: LocalDask | None = None, *, lease: float = LEASE_SECONDS
+    ) -> None:
+        self._signs = WorkerSigns(lease)
+        self._is_lost = False
         self.reports: SimpleQueue[Report] = SimpleQueue()
         self._hide = lambda record: False
         for name in LOGGERS:
@@ -162,7 +180,7 @@ class DaskEngine:
         self._sent[attempt] = Sent(future, job, needs, place)
         future.add_done_callback(lambda done: self._on_end(attempt, done))
 
-    def stop(self, attempt: str) -> None:
+    def stop(self, attempt: str, *, is_silent: bool = False) -> None:
         """Cancel the task. What runs in a thread of a worker continues until it returns; its result is ignored."""
         if (sent := self._forgotten(attempt)) is not None:
             with suppress(Exception):
@@ -171,9 +189,12 @@ class DaskEngine:
     def has_begun(self, attempt: str) -> bool:
         """Whether the attempt's mark is on the scheduler; if it does not answer, True."""
         try:
-            return bool(self._ask(self._client.scheduler.event_is_set, name=attempt))
+            return self._is_marked(attempt)
         except Exception:
             return True
+
+    def _is_marked(self, attempt: str) -> bool:
+        return bool(self._ask(self._client.scheduler.event_is_set, name=attempt))
 
     def remedy(self, needs: Amounts) -> str:
         """How to start a worker that offers these amounts."""
@@ -188,7 +209,7 @@ class DaskEngine:
     def close(self) -> None:
         """Cancel all tasks and disconnect; a cluster that was started for this is stopped."""
         self._is_ending.set()
-        if self._client.status == "running":
+        if self._client.status == "running" and not self._is_lost:
             for attempt in list(self._sent):
                 self.stop(attempt)
             with suppress(Exception):
@@ -208,7 +229,8 @@ class DaskEngine:
         _, message = event
         attempt = message["attempt"]
         if "place" in message:
-            self.reports.put(AttemptBegan(attempt, message["place"], time.monotonic()))
+            process = ProcessIdentity(**message["process"]) if message.get("process") else None
+            self.reports.put(AttemptBegan(attempt, message["place"], time.monotonic(), process))
         elif self._forgotten(attempt) is not None:
             self.reports.put(AttemptEnded(attempt, _read(message["reply"])))
 
@@ -248,7 +270,15 @@ class DaskEngine:
             )
             return AttemptEnded(attempt, Fault(reason))
         what = "it was cancelled" if error is None else f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-        return AttemptLost(attempt, f"Its worker died, or Dask gave it up ({what}).", self.has_begun(attempt))
+        try:
+            has_begun = self._is_marked(attempt)
+        except Exception as silence:  # then the scheduler is lost, and the worker may be well
+            return self._lost(silence)
+        return AttemptLost(attempt, f"Its worker died, or Dask gave it up ({what}).", has_begun)
+
+    def _lost(self, error: Exception) -> ClusterLost:
+        self._is_lost = True
+        return ClusterLost(str(error) or type(error).__name__)
 
     def _watch(self) -> None:
         """Ask regularly for the present workers, until the end or until there is no answer."""
@@ -260,14 +290,15 @@ class DaskEngine:
                 self._clear_marks()
             except Exception as error:
                 if not self._is_ending.is_set():
-                    self.reports.put(ClusterLost(str(error) or type(error).__name__))
+                    self.reports.put(self._lost(error))
                 return
 
     def _ask_for_workers(self) -> None:
         asked_at = time.monotonic()
         workers = self._ask(self._client.scheduler.identity)["workers"]
-        offers = {address: _offered(about) for address, about in workers.items()}
-        self.reports.put(WorkersSeen(offers, asked_at))
+        silent = self._signs.silent({address: about["last_seen"] for address, about in workers.items()}, asked_at)
+        offers = {address: {} if address in silent else _offered(about) for address, about in workers.items()}
+        self.reports.put(WorkersSeen(offers, asked_at, silent))
         with self._lock:
             self._known = {(place, digest) for place, digest in self._known if place in offers}
 
@@ -278,6 +309,28 @@ class DaskEngine:
 
     def _ask(self, question: Callable[..., Any], **arguments: Any) -> Any:
         return self._client.sync(question, callback_timeout=ANSWER_SECONDS, **arguments)
+
+
+class WorkerSigns:
+    """Which workers the scheduler has not heard for longer than the lease, by our own clock.
+
+    >>> signs = WorkerSigns(60.0)
+    >>> signs.silent({"a": 1.5, "b": 1.5}, 0.0), signs.silent({"a": 62.0, "b": 1.5}, 61.0)
+    (frozenset(), frozenset({'b'}))
+    """
+
+    def __init__(self, lease: float) -> None:
+        self._lease = lease
+        self._heard: dict[str, tuple[float, float]] = {}
+
+    def silent(self, last_seen: Mapping[str, float], now: float) -> frozenset[str]:
+        """Those whose last heartbeat, which the scheduler dates by its own clock, has not changed for long."""
+        before = self._heard
+        self._heard = {
+            address: before[address] if address in before and before[address][0] == seen else (seen, now)
+            for address, seen in last_seen.items()
+        }
+        return frozenset(address for address, (_, since) in self._heard.items() if now - since > self._lease)
 
 
 def _read(reply: Mapping[str, Any]) -> WorkerAnswer | Fault:

@@ -2,7 +2,8 @@
 
 By default Ray reruns a task whose worker died, and waits forever for a resource that no machine offers.
 Here an attempt runs at most once: when its worker dies, the evaluation fails with its cost, and whether to try again is
-the study's to decide; and a missing resource is reported.
+the study's to decide; and a missing resource is reported. Nor does Ray notice a worker process that stopped responding:
+here an evaluation sends heartbeats, and after the lease it is given back and its process is killed.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 import secrets
 import shutil
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -27,8 +29,14 @@ from typing import Any
 
 from flexibo.errors import InvalidValueError, MachineError, missing_extra
 from flexibo.executors._capacity import Amounts
-from flexibo.executors._cluster import PATIENCE_SECONDS, ClusterExecutor, checked_resources_to_offer
-from flexibo.executors._messages import ClusterLost, Job, Recent, Report, task_of
+from flexibo.executors._cluster import (
+    BEATS_PER_LEASE,
+    LEASE_SECONDS,
+    PATIENCE_SECONDS,
+    ClusterExecutor,
+    checked_resources_to_offer,
+)
+from flexibo.executors._messages import ClusterLost, Job, Recent, Report, WorkersSeen, task_of
 from flexibo.executors._ray_gateway import Ready, Refused, StartAttempt, StopAttempt
 from flexibo.executors._sessions import end_session, search_path
 from flexibo.executors.processes import cores
@@ -56,6 +64,11 @@ class RayExecutor(ClusterExecutor):
         n: How many evaluations may run at a time; on a cluster started here by default one per core.
         resources: The total amounts that a cluster started here offers, as in ``{"GPU": 1}``.
         patience: How many seconds to wait for a machine that offers what an objective needs.
+        lease: After this many seconds without its heartbeat an evaluation is given back to the study. A function that
+            runs C code without releasing the interpreter for longer needs more, unless it runs on this machine, where
+            its process can be seen.
+
+    A function without a timeout runs in a thread beside the one that sends heartbeats.
 
     Raises:
         MissingExtraError: Ray is not installed.
@@ -69,10 +82,18 @@ class RayExecutor(ClusterExecutor):
         n: int | None = None,
         resources: Mapping[str, float] | None = None,
         patience: float = PATIENCE_SECONDS,
+        lease: float = LEASE_SECONDS,
     ) -> None:
         is_new = address is None
         offered = checked_resources_to_offer(
-            address, n, resources, patience, whose="the head node's address", starts_one=is_new, command="ray start"
+            address,
+            n,
+            resources,
+            patience,
+            lease,
+            whose="the head node's address",
+            starts_one=is_new,
+            command="ray start",
         )
         if address is not None and "://" in address:
             raise InvalidValueError(
@@ -81,7 +102,8 @@ class RayExecutor(ClusterExecutor):
         if importlib.util.find_spec("ray") is None:
             raise missing_extra("Ray", "ray")
         n = cores() if n is None and is_new else n
-        super().__init__(RayEngine(address, n, offered), n=n, patience=patience)
+        engine = RayEngine(address, n, offered, beat=lease / BEATS_PER_LEASE)
+        super().__init__(engine, n=n, patience=patience, lease=lease)
 
 
 class RayEngine:
@@ -90,7 +112,15 @@ class RayEngine:
     pins = False
     grace = GRACE_SECONDS
 
-    def __init__(self, address: str | None, n: int | None, resources: Mapping[str, float]) -> None:
+    def __init__(
+        self,
+        address: str | None,
+        n: int | None,
+        resources: Mapping[str, float],
+        *,
+        beat: float = LEASE_SECONDS / BEATS_PER_LEASE,
+    ) -> None:
+        self._beat = beat
         self.reports: SimpleQueue[Report] = SimpleQueue()
         self._answers: SimpleQueue[Ready | Refused] = SimpleQueue()
         self._is_local = address is None
@@ -117,11 +147,11 @@ class RayEngine:
         self._functions.use(job.digest, True)
         special = {name: amount for name, amount in needs.items() if name not in ("CPU", "GPU")}
         options = {"num_cpus": needs["CPU"], "num_gpus": needs.get("GPU", 0), "resources": special}
-        self._send(StartAttempt(task_of(attempt, job, with_function=not is_known), options))
+        self._send(StartAttempt(task_of(attempt, job, with_function=not is_known), options, self._beat))
 
-    def stop(self, attempt: str) -> None:
+    def stop(self, attempt: str, *, is_silent: bool = False) -> None:
         """Kill the attempt's worker process."""
-        self._send(StopAttempt(attempt))
+        self._send(StopAttempt(attempt, is_silent))
 
     def has_begun(self, attempt: str) -> bool:
         """False: the reports of a worker arrive in order, so a missing one was not sent."""
@@ -157,6 +187,8 @@ class RayEngine:
     def _gateway(self, settings: Mapping[str, Any]) -> subprocess.Popen[bytes]:
         self._socket, theirs = socket.socketpair()
         self._connection = Connection(os.dup(self._socket.fileno()))
+        # A gateway that does not read any more must not stop this process as well.
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", int(SILENCE_SECONDS), 0))
         environment = {**os.environ, "PYTHONPATH": search_path(), "RAY_USAGE_STATS_ENABLED": "0"}
         try:
             return subprocess.Popen(
@@ -187,7 +219,8 @@ class RayEngine:
         with suppress(EOFError, OSError):
             while True:
                 message = self._connection.recv()
-                self._heard = time.monotonic()
+                if isinstance(message, Ready | WorkersSeen):  # what workers report does not need the head node
+                    self._heard = time.monotonic()
                 if isinstance(message, Ready | Refused):
                     self._answers.put(message)
                 elif isinstance(message, ClusterLost):

@@ -75,7 +75,7 @@ class Asking:
             if claimed := self._claimed(answer, seen):
                 return claimed
 
-    def give_back(self, numbers: Iterable[int]) -> None:
+    def give_back(self, numbers: Iterable[int], reason: str = "") -> None:
         """Release what this worker holds of these evaluations, and of those that earlier calls could not give back.
 
         What is not known to be stored yet, because the storage failed, is left to the next call.
@@ -83,7 +83,7 @@ class Asking:
         waiting = self.memory.undelivered
         waiting.update(numbers)
         if mine := sorted(filter(self._is_mine, waiting)):
-            self.log.commit(lambda: [Released(n) for n in mine if self._is_mine(n)], self.notify)
+            self.log.commit(lambda: [Released(n, reason) for n in mine if self._is_mine(n)], self.notify)
             waiting.difference_update(mine)
 
     def _undelivered(self, only: Collection[str] | None) -> Evaluation | None:

@@ -57,6 +57,20 @@ def outcome_event(history: History, outcome: Outcome, *, worker: str) -> Told | 
     return Failed(evaluation.number, reason, cost, worker, outcome.timed, outcome.impossible, kind, token)
 
 
+def given_back_events(history: History, outcome: Outcome, *, worker: str) -> list[Event]:
+    """The release of an evaluation whose machine was lost, with what that cost; nothing if it is not held any more."""
+    evaluation = outcome.evaluation
+    holder = history.assignments.get(evaluation.number)
+    if holder is None or holder.worker != worker:
+        return []
+    shown = printable_line(evaluation.objective), printable_line(outcome.reason)
+    logger.warning("Evaluation %d (%s) is given back: %s", evaluation.number, *shown)
+    # Seconds mean nothing where functions return their own costs, or where no cost is known yet.
+    is_timed = history.timed.get(evaluation.objective)
+    cost = 0.0 if is_timed is None else checked_cost(outcome.cost) if is_timed else evaluation.cost
+    return [Released(evaluation.number, outcome.reason, cost)]
+
+
 def answer_events(history: History, evaluation: Evaluation, given: Told | Failed) -> list[Event]:
     """The answer, or its cost alone where another attempt has answered, or measures now what failed here.
 

@@ -17,7 +17,7 @@ from flexibo._internal.checks import whole_number
 from flexibo._internal.interrupts import Terminated
 from flexibo._internal.text import printable_line
 from flexibo.belief.costs import CostCallable
-from flexibo.errors import InvalidValueError
+from flexibo.errors import InvalidValueError, MachineError
 from flexibo.executors import Executor, Measure, Outcome, find_executor
 from flexibo.history import History
 from flexibo.history.events import (
@@ -355,11 +355,17 @@ class Study:
 
         If another worker answered first, only the cost counts.
         """
-        event = answers.outcome_event(self.history, outcome, worker=self._heartbeat.worker)
+        worker = self._heartbeat.worker
+        if outcome.released:
+            self._commit(lambda: answers.given_back_events(self.history, outcome, worker=worker))
+            return
+        event = answers.outcome_event(self.history, outcome, worker=worker)
         self._answer(outcome.evaluation, event)
 
     def keep_outcome(self, outcome: Outcome, why: str) -> str:
         """Keep what an executor returned in a file beside the study, as it could not be stored; says where."""
+        if outcome.released:
+            return ""  # nothing was measured
         event = answers.outcome_event(self.history, outcome, worker=self._heartbeat.worker)
         return self._keep(outcome.evaluation, event, why)
 
@@ -694,13 +700,16 @@ class Study:
                 serves_all=set(leads) == set(functions),
                 idle=idle,
             )
-            before, interruption = self._held(), None
+            before, interruption, fault = self._held(), None, ""
             try:
                 stop = loop.run()
+            except MachineError as error:
+                fault = str(error)
+                raise
             except KeyboardInterrupt as error:
                 stop = interruption = TERMINATED if isinstance(error, Terminated) else INTERRUPTED
             finally:
-                self._give_back(self._held() - before)
+                self._give_back(self._held() - before, fault)
             self.record_stop(stop.kind, stop.reason)
             if interruption is not None:
                 bar.interrupted(self)
@@ -734,11 +743,11 @@ class Study:
         """The pending evaluations that this process was asked."""
         return {n for n, holder in self.history.assignments.items() if holder.worker == self._heartbeat.worker}
 
-    def _give_back(self, numbers: Iterable[int]) -> None:
+    def _give_back(self, numbers: Iterable[int], reason: str = "") -> None:
         """Give evaluations back, unless other workers have them by now; after an error, the next `ask` does it."""
         try:
             with self._lock:
-                self._asking().give_back(numbers)
+                self._asking().give_back(numbers, reason)
         except StorageError as error:  # the error before this one matters more
             logger.warning("What was asked could not be given back: %s", error)
 

@@ -23,7 +23,7 @@ from flexibo.surrogates.table import SURROGATES
 MOST_INITIAL = 100_000
 MOST_CANDIDATES = 1_000_000
 MOST_SEED = 2**128 - 1
-ARGUMENTS = {"workers": "n", "address": "address", "slots": "slots", "resources": "resources", "patience": "patience"}
+ARGUMENTS = {"workers": "n"} | {key: key for key in ("address", "slots", "resources", "patience", "lease")}
 """The keys of an executor, and the matching arguments of `flexibo.executors.find_executor`."""
 
 
@@ -138,6 +138,7 @@ class ExecutorChoice:
     slots: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     resources: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
     patience: float | None = None  # seconds to wait for a worker that offers what an objective needs
+    lease: float | None = None  # seconds without a sign of life until a worker of a cluster counts as lost
 
 
 def executor_of(fields: Fields, leads: Collection[str]) -> ExecutorChoice:
@@ -162,6 +163,7 @@ def executor_of(fields: Fields, leads: Collection[str]) -> ExecutorChoice:
         "slots": None if slots is None else _slots(slots, inner, leads),
         "resources": inner.amounts("resources", None, "resource"),
         "patience": inner.duration("patience"),
+        "lease": inner.duration("lease"),
     }
     return ExecutorChoice(name or "inline", **{key: value for key, value in given.items() if value is not None})
 

@@ -11,10 +11,11 @@ from tests.unit.executors.questions import ENERGY, ERROR, TRAINED, one, question
 from flexibo import Objective
 from flexibo.errors import InvalidTypeError, InvalidValueError, MachineError
 from flexibo.executors._capacity import Amounts
-from flexibo.executors._cluster import STARTS, ClusterExecutor, checked_resources_to_offer
+from flexibo.executors._cluster import MOST_RELEASES, STARTS, ClusterExecutor, checked_resources_to_offer
 from flexibo.executors._messages import (
     AttemptBegan,
     AttemptEnded,
+    AttemptHeard,
     AttemptLost,
     ClusterLost,
     Fault,
@@ -23,6 +24,9 @@ from flexibo.executors._messages import (
     WorkerAnswer,
     WorkersSeen,
 )
+from flexibo.executors._sessions import ProcessIdentity
+from flexibo.executors.base import Outcome
+from flexibo.history.events import FailureKind
 
 
 class FakeCluster:
@@ -37,14 +41,16 @@ class FakeCluster:
         self.now = 0.0
         self.started: list[tuple[str, str | None]] = []
         self.stopped: list[str] = []
+        self.silenced: list[str] = []
         self.marks: set[str] = set()
         self.closed = 0
 
     def start(self, attempt: str, job: Job, needs: Amounts, place: str | None) -> None:
         self.started.append((attempt, place))
 
-    def stop(self, attempt: str) -> None:
+    def stop(self, attempt: str, *, is_silent: bool = False) -> None:
         self.stopped.append(attempt)
+        self.silenced += [attempt] if is_silent else []
 
     def has_begun(self, attempt: str) -> bool:
         return attempt in self.marks
@@ -250,6 +256,93 @@ def test_an_attempt_that_outruns_its_timeout_and_grace_is_stopped(
     assert executor.has_room(ERROR)
 
 
+def passed(cluster: FakeCluster, executor: ClusterExecutor, seconds: float) -> list[Outcome]:
+    """Let time pass as while waiting, with looks in between, until there is an outcome."""
+    end = cluster.now + seconds
+    while cluster.now < end:
+        cluster.now += 1.0
+        if found := executor.finished(0):
+            return found
+    return []
+
+
+def test_an_attempt_without_a_heartbeat_is_given_back_after_its_lease(
+    cluster: FakeCluster, make: Callable[..., ClusterExecutor]
+) -> None:
+    executor = make({"a": {"CPU": 1}}, lease=10.0)
+    executor.submit(question(), ERROR, one)
+    attempt = cluster.begin()
+    for _ in range(3):
+        cluster.reports.put(AttemptHeard(attempt, cluster.now))
+        assert passed(cluster, executor, 9.0) == []
+    [outcome] = passed(cluster, executor, 5.0)
+    assert (outcome.values, outcome.released, outcome.cost) == (None, True, 29.0)
+    assert "10 s" in outcome.reason
+    assert cluster.silenced == [attempt]
+    assert executor.has_room(ERROR)
+
+
+def test_an_attempt_whose_process_can_be_seen_to_run_is_not_given_back(
+    cluster: FakeCluster, make: Callable[..., ClusterExecutor]
+) -> None:
+    executor = make({"a": {"CPU": 1}}, lease=10.0)
+    executor.submit(question(), ERROR, one)
+    cluster.reports.put(AttemptHeard(cluster.begin(), 0.0, ProcessIdentity.of_this_process()))
+    assert passed(cluster, executor, 100.0) == []
+
+
+def test_the_lease_begins_again_after_this_process_was_stopped_itself(
+    cluster: FakeCluster, make: Callable[..., ClusterExecutor]
+) -> None:
+    executor = make({"a": {"CPU": 1}}, lease=10.0)
+    executor.submit(question(), ERROR, one)
+    cluster.reports.put(AttemptHeard(cluster.begin(), 0.0))
+    cluster.now = 1000.0
+    assert executor.finished(0) == []
+    assert passed(cluster, executor, 10.0) == []
+    assert passed(cluster, executor, 2.0)[0].released
+
+
+def test_a_function_with_a_timeout_needs_no_heartbeats_while_it_runs(
+    cluster: FakeCluster, make: Callable[..., ClusterExecutor]
+) -> None:
+    executor = make({"a": {"CPU": 1}}, lease=10.0)
+    executor.submit(question(), Objective("error", timeout=50.0), one)
+    cluster.reports.put(AttemptHeard(cluster.begin(), 0.0))
+    [outcome] = passed(cluster, executor, 100.0)
+    assert outcome.kind is FailureKind.TIMEOUT
+    assert not outcome.released
+
+
+def test_a_worker_that_the_cluster_does_not_hear_is_given_nothing_and_what_it_measured_is_given_back(
+    cluster: FakeCluster, make: Callable[..., ClusterExecutor]
+) -> None:
+    executor = make({"a": {"CPU": 1}, "b": {"CPU": 1}})
+    for number in range(2):
+        executor.submit(question(number), ERROR, one)
+    first = cluster.begin(0)
+    cluster.now = 70.0
+    cluster.reports.put(WorkersSeen({"a": {}, "b": {}, "c": {"CPU": 1}}, 70.0, frozenset("ab")))
+    [outcome] = executor.finished(0)
+    assert (outcome.evaluation.number, outcome.released) == (0, True)
+    assert cluster.silenced == [first, cluster.started[1][0]]
+    assert cluster.started[2] == (cluster.started[1][0], "c")  # it had not begun
+
+
+def test_an_evaluation_that_is_given_back_again_and_again_fails(
+    cluster: FakeCluster, make: Callable[..., ClusterExecutor]
+) -> None:
+    executor = make({"a": {"CPU": 1}})
+    found = []
+    for number in range(MOST_RELEASES + 1):
+        executor.submit(question(0), ERROR, one)
+        cluster.reports.put(AttemptLost(cluster.begin(), "Its machine was lost.", True, is_machine=True))
+        found += executor.finished(0)
+        assert len(found) == number + 1
+    assert [outcome.released for outcome in found] == [True] * MOST_RELEASES + [False]
+    assert found[-1].kind is FailureKind.LOST
+
+
 def test_what_was_measured_is_told_before_a_fault_is_raised(
     cluster: FakeCluster, make: Callable[..., ClusterExecutor]
 ) -> None:
@@ -335,6 +428,6 @@ def test_a_function_that_cannot_be_sent_is_named(cluster: FakeCluster, make: Cal
     ],
 )
 def test_wrong_settings_are_told(settings: dict[str, object], facts: str) -> None:
-    given: dict[str, object] = {"address": None, "n": None, "resources": None, "patience": 1.0}
+    given: dict[str, object] = {"address": None, "n": None, "resources": None, "patience": 1.0, "lease": 60.0}
     with pytest.raises(InvalidValueError, match=facts):
         checked_resources_to_offer(**(given | settings), whose="its address", starts_one=False, command="start")  # type: ignore[arg-type]

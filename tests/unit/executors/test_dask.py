@@ -28,13 +28,14 @@ from flexibo.executors._messages import (
     WorkersSeen,
     packed,
 )
+from flexibo.executors._sessions import ProcessIdentity
 from flexibo.executors.dask import DaskEngine, DaskExecutor
 
 ANSWER = WorkerAnswer({"error": 1.0}, 0.5, "", True, False)
 WORKERS = {
-    "tcp://a": {"status": "running", "nthreads": 2, "resources": {"GPU": 1}},
-    "tcp://b": {"status": "paused", "nthreads": 2, "resources": {}},
-    "tcp://c": {"nthreads": 1, "resources": {"CPU": 64}},
+    "tcp://a": {"status": "running", "nthreads": 2, "resources": {"GPU": 1}, "last_seen": 5.0},
+    "tcp://b": {"status": "paused", "nthreads": 2, "resources": {}, "last_seen": 5.0},
+    "tcp://c": {"nthreads": 1, "resources": {"CPU": 64}, "last_seen": 5.0},
 }
 
 
@@ -122,6 +123,38 @@ def told(engine: DaskEngine) -> list[Report]:
     return [engine.reports.get() for _ in range(engine.reports.qsize())]
 
 
+def test_a_worker_that_the_scheduler_has_not_heard_for_a_lease_is_silent_and_offers_nothing(
+    client: FakeClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr(dask_executor.time, "monotonic", lambda: now[0])
+    engine = DaskEngine(client, None, lease=60.0)
+    now[0] = 61.0
+    client.scheduler.identity = lambda: {"workers": {**WORKERS, "tcp://a": {**WORKERS["tcp://a"], "last_seen": 65.0}}}
+    engine._ask_for_workers()
+    before, seen = told(engine)
+    assert isinstance(before, WorkersSeen)
+    assert isinstance(seen, WorkersSeen)
+    assert (before.silent, seen.silent) == (frozenset(), {"tcp://b", "tcp://c"})
+    assert seen.offers["tcp://c"] == {}
+    assert seen.offers["tcp://a"]
+    engine.close()
+
+
+def test_a_scheduler_that_does_not_answer_is_lost_and_no_failure_of_what_it_had(
+    engine: DaskEngine, client: FakeClient, job: Job
+) -> None:
+    def silence(name: str) -> bool:
+        raise TimeoutError("no answer")
+
+    engine.start("0-a", job, {"CPU": 1.0}, "tcp://a")
+    client.scheduler.event_is_set = silence
+    client.sent[0][0].end(status="cancelled")
+    [lost] = told(engine)
+    assert isinstance(lost, ClusterLost)
+    assert "no answer" in lost.reason
+
+
 def test_threads_count_as_cpu_and_workers_that_do_not_run_offer_nothing(client: FakeClient) -> None:
     engine = DaskEngine(client, None)
     [seen] = told(engine)
@@ -157,7 +190,7 @@ def test_an_answer_is_reported_once_whether_its_event_or_its_task_comes_first(
 ) -> None:
     for attempt in ("0-a", "1-b"):
         engine.start(attempt, job, {"CPU": 1}, "tcp://a")
-    client.say(attempt="0-a", place="tcp://a")
+    client.say(attempt="0-a", place="tcp://a", process={"boot": "b", "pid": 7, "started": "100"})
     client.say(attempt="0-a", reply=asdict(ANSWER))
     client.sent[0][0].end(asdict(ANSWER))
     client.sent[1][0].end(asdict(Fault("No meter.")))
@@ -165,6 +198,7 @@ def test_an_answer_is_reported_once_whether_its_event_or_its_task_comes_first(
     began, first, second = told(engine)
     assert isinstance(began, AttemptBegan)
     assert (began.attempt, began.place) == ("0-a", "tcp://a")
+    assert began.process == ProcessIdentity("b", 7, "100")
     assert (first, second) == (AttemptEnded("0-a", ANSWER), AttemptEnded("1-b", Fault("No meter.")))
 
 

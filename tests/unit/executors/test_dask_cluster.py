@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -15,8 +16,9 @@ from tests.unit.executors.questions import ERROR, one, question
 from flexibo import Design, Objective
 from flexibo.errors import MachineError
 from flexibo.executors import Outcome, _dask_cluster
-from flexibo.executors._dask_cluster import AGAIN, MISSING, LocalDask, run_on_worker
+from flexibo.executors._dask_cluster import AGAIN, MISSING, LocalDask, StoppedProcesses, run_on_worker
 from flexibo.executors._messages import HERE, ClusterTask, packed, task_of
+from flexibo.executors._sessions import ProcessIdentity
 
 TOPIC = "flexibo-topic"
 TIMED = Objective("error", timeout=5.0)
@@ -59,7 +61,7 @@ def test_an_attempt_is_marked_and_told_before_its_answer(dask: FakeDask) -> None
     }
     assert dask.marks == {"3-a"}
     assert dask.said == [
-        (TOPIC, {"attempt": "3-a", "place": "tcp://a"}),
+        (TOPIC, {"attempt": "3-a", "place": "tcp://a", "process": asdict(ProcessIdentity.of_this_process())}),
         (TOPIC, {"attempt": "3-a", "reply": reply}),
     ]
 
@@ -166,7 +168,7 @@ def test_a_cluster_that_cannot_be_started_is_a_fault_of_the_machine_and_leaves_n
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(sys, "executable", "false")  # a program that ends at once
     with pytest.raises(MachineError, match="No Dask cluster"):
-        LocalDask(1, {})
+        LocalDask(1, {}, 60.0)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -176,9 +178,22 @@ def test_a_cluster_is_there_as_soon_as_its_address_is_written(tmp_path: Path, mo
     program.chmod(0o755)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(sys, "executable", str(program))
-    cluster = LocalDask(2, {"GPU": 0.5})
+    cluster = LocalDask(2, {"GPU": 0.5}, 60.0)
     try:
         assert cluster.address == 'tcp://1.2.3.4:5 2 {"GPU": 0.5}'
     finally:
         cluster.close()
     assert list(tmp_path.iterdir()) == [program]
+
+
+def test_a_process_that_stays_stopped_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, states = [0.0], {7: "S", 8: "T"}
+    monkeypatch.setattr(_dask_cluster, "process_state", lambda pid: states[pid])
+    stopped = StoppedProcesses(10.0, lambda: now[0])
+    assert not any(map(stopped.is_stopped_for_long, states))
+    now[0] = 11.0
+    assert list(filter(stopped.is_stopped_for_long, states)) == [8]
+    states[8] = "R"
+    assert not stopped.is_stopped_for_long(8)
+    states[8] = "T"
+    assert not stopped.is_stopped_for_long(8)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from queue import SimpleQueue
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +17,7 @@ from flexibo.executors import _ray_gateway
 from flexibo.executors._messages import (
     AttemptBegan,
     AttemptEnded,
+    AttemptHeard,
     AttemptLost,
     ClusterLost,
     ClusterTask,
@@ -27,9 +28,12 @@ from flexibo.executors._messages import (
     packed,
     task_of,
 )
-from flexibo.executors._ray_gateway import Gateway, StartAttempt, offered, run_on_worker, watch
+from flexibo.executors._ray_gateway import Gateway, Place, StartAttempt, offered, run_on_worker, watch, with_heartbeats
+from flexibo.executors._sessions import ProcessIdentity
 
 ANSWER = WorkerAnswer({"error": 1.0}, 0.5, "", True, False)
+PROCESS = ProcessIdentity("boot", 7, "100")
+ARRIVED, BEGUN = Place("node-1", PROCESS, has_begun=False), Place("node-1", PROCESS, has_begun=True)
 OPTIONS = {"num_cpus": 1.0, "num_gpus": 0, "resources": {}}
 
 
@@ -55,13 +59,16 @@ class FakeRay:
         self.tasks: list[tuple[ClusterTask, Any, dict[str, Any]]] = []
         self.settings: dict[str, Any] = {}
         self.cancelled: list[Any] = []
+        self.killed: list[tuple[dict[str, Any], ProcessIdentity]] = []
 
     def remote(self, **settings: Any) -> Callable[[Any], Any]:
-        self.settings = settings
+        self.settings = self.settings or settings  # those of what measures
         return lambda function: SimpleNamespace(options=self.options)
 
     def options(self, **options: Any) -> Any:
-        return SimpleNamespace(remote=lambda task, function: self.started(task, function, options))
+        if "scheduling_strategy" in options:
+            return SimpleNamespace(remote=lambda process: self.killed.append((options, process)))
+        return SimpleNamespace(remote=lambda task, function, beat: self.started(task, function, options))
 
     def started(self, task: ClusterTask, function: Any, options: dict[str, Any]) -> Iterator[Any]:
         if self.refuses is not None:
@@ -104,7 +111,7 @@ def gateway(ray: FakeRay, reports: Reports) -> Gateway:
 
 def start(attempt: str, measure: Callable[[Design], float] = one, **options: Any) -> StartAttempt:
     job = packed(question(), ERROR, measure)
-    return StartAttempt(task_of(attempt, job, with_function=True), OPTIONS | options)
+    return StartAttempt(task_of(attempt, job, with_function=True), OPTIONS | options, 15.0)
 
 
 def test_ray_is_told_to_run_nothing_twice(gateway: Gateway, ray: FakeRay) -> None:
@@ -114,11 +121,13 @@ def test_ray_is_told_to_run_nothing_twice(gateway: Gateway, ray: FakeRay) -> Non
 def test_the_beginning_and_the_answer_of_an_attempt_are_reported(
     gateway: Gateway, ray: FakeRay, reports: Reports
 ) -> None:
-    ray.says = ["node-1", ANSWER, "nothing more is asked for"]
+    ray.says = [ARRIVED, BEGUN, BEGUN, ANSWER, "nothing more is asked for"]
     gateway.start(start("0-a", num_gpus=2))
+    assert isinstance(reports.next(), AttemptHeard)
     began = reports.next()
     assert isinstance(began, AttemptBegan)
-    assert (began.attempt, began.place) == ("0-a", "node-1")
+    assert (began.attempt, began.place, began.process) == ("0-a", "node-1", PROCESS)
+    assert all(isinstance(reports.next(), AttemptHeard) for _ in range(2))
     assert reports.next() == AttemptEnded("0-a", ANSWER)
     assert ray.tasks[0][2] == OPTIONS | {"num_gpus": 2}
     assert ray.tasks[0][0].function is None  # it travels by itself, once
@@ -136,10 +145,11 @@ def test_a_function_is_put_away_once_and_shared(gateway: Gateway, ray: FakeRay) 
     ("says", "has_begun", "fact"),
     [
         ([WorkerCrashedError("it died")], False, "process died"),
-        (["node-1", WorkerCrashedError("it died")], True, "process died"),
-        (["node-1", RuntimeError("strange\nand more")], True, "RuntimeError: strange)"),
-        (["node-1", RuntimeError()], True, "RuntimeError"),
-        (["node-1"], True, "no answer"),
+        ([ARRIVED, WorkerCrashedError("it died")], False, "process died"),
+        ([BEGUN, WorkerCrashedError("it died")], True, "process died"),
+        ([BEGUN, RuntimeError("strange\nand more")], True, "RuntimeError: strange)"),
+        ([BEGUN, RuntimeError()], True, "RuntimeError"),
+        ([BEGUN], True, "no answer"),
         ([], False, "no answer"),
     ],
 )
@@ -148,11 +158,11 @@ def test_a_worker_that_dies_is_a_lost_attempt_which_may_have_begun(
 ) -> None:
     ray.says = says
     gateway.start(start("0-a"))
-    if has_begun:
-        assert isinstance(reports.next(), AttemptBegan)
     lost = reports.next()
+    while isinstance(lost, AttemptBegan | AttemptHeard):
+        lost = reports.next()
     assert isinstance(lost, AttemptLost)
-    assert (lost.attempt, lost.has_begun) == ("0-a", has_begun)
+    assert (lost.attempt, lost.has_begun, lost.is_machine) == ("0-a", has_begun, False)
     assert fact in lost.reason
 
 
@@ -194,6 +204,44 @@ def test_what_is_stopped_is_killed_once_and_what_is_unknown_is_ignored(gateway: 
     assert ray.cancelled == [("its generator", True)]
 
 
+def test_a_lost_machine_says_nothing_about_the_design(gateway: Gateway, ray: FakeRay, reports: Reports) -> None:
+    ray.says = [BEGUN, type("NodeDiedError", (Exception,), {})()]
+    gateway.start(start("0-a"))
+    lost = [reports.next() for _ in range(3)][-1]
+    assert isinstance(lost, AttemptLost)
+    assert lost.is_machine
+
+
+def test_a_silent_process_is_killed_on_its_machine_and_what_it_says_later_is_ignored(
+    gateway: Gateway, ray: FakeRay, reports: Reports, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = SimpleNamespace(NodeAffinitySchedulingStrategy=lambda node, soft: (node, soft))
+    for name in ("ray", "ray.util", "ray.util.scheduling_strategies"):
+        monkeypatch.setitem(sys.modules, name, there)
+    gateway._running["0-a"], gateway._places["0-a"] = "its generator", BEGUN
+    gateway.stop("0-a", is_silent=True)
+    [(options, process)] = ray.killed
+    assert process == PROCESS
+    assert options["scheduling_strategy"] == ("node-1", False)
+    assert ray.cancelled == [("its generator", True)]
+    gateway._follow("0-a", iter([BEGUN, ANSWER]))
+    assert reports.empty()
+
+
+def test_heartbeats_are_sent_until_the_work_is_done() -> None:
+    done = SimpleQueue[int]()
+    beats = with_heartbeats(lambda: done.get(timeout=20), BEGUN, 0.001)
+    assert [next(beats), next(beats)] == [BEGUN, BEGUN]
+    done.put(5)
+    found = []
+
+    def collect() -> Generator[object, None, None]:
+        found.append((yield from beats))
+
+    assert all(beat == BEGUN for beat in collect())
+    assert found == [5]
+
+
 def test_a_machine_offers_what_ray_does_not_count_for_itself() -> None:
     listed = {"CPU": 4, "GPU": 1, "memory": 1e9, "object_store_memory": 1e9, "node:10.0.0.1": 1, "jetson": 0.5}
     assert offered(listed) == {"CPU": 4.0, "GPU": 1.0, "jetson": 0.5}
@@ -221,16 +269,22 @@ def test_a_worker_tells_its_node_before_it_measures_and_then_its_answer(monkeypa
     context = SimpleNamespace(get_node_id=lambda: "node-1")
     monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(get_runtime_context=lambda: context))
     job = packed(question(3), ERROR, lambda design: (design["x"] + 0.5, 4.0))
-    said = run_on_worker(task_of("3-a", job, with_function=False), job.function)
-    assert next(said) == "node-1"
-    assert list(said) == [WorkerAnswer({"error": 3.5}, 4.0, "", False, False)]
+    said = run_on_worker(task_of("3-a", job, with_function=False), job.function, 60.0)
+    arrived, begun, *rest = said
+    assert isinstance(arrived, Place)
+    assert isinstance(begun, Place)
+    assert (arrived.node, arrived.has_begun, begun.has_begun) == ("node-1", False, True)
+    assert arrived.process == ProcessIdentity.of_this_process()
+    assert rest == [WorkerAnswer({"error": 3.5}, 4.0, "", False, False)]
 
 
 def test_a_worker_that_cannot_load_the_function_answers_so_and_does_not_begin(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace())
+    context = SimpleNamespace(get_node_id=lambda: "node-1")
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(get_runtime_context=lambda: context))
     job = packed(question(3), ERROR, one)
     task = ClusterTask("3-a", "error", (3, 0), job.digest, None, job.question)
-    [fault] = run_on_worker(task, job.function)
+    [arrived, fault] = run_on_worker(task, job.function, 60.0)
+    assert isinstance(arrived, Place)
     assert isinstance(fault, Fault)
     assert "3.0" in fault.reason
 

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from flexibo.executors import _sessions
-from flexibo.executors._sessions import end_session, search_path
+from flexibo.executors._sessions import ProcessIdentity, end_session, process_state, search_path
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="sessions need Linux or macOS")
 
@@ -75,3 +75,30 @@ def test_what_ended_and_was_not_reaped_is_of_no_session() -> None:
     finally:
         process.wait()
     assert _sessions._session(process.pid) is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_a_stopped_process_does_not_run_and_can_be_killed() -> None:
+    here = ProcessIdentity.of_this_process()
+    process = subprocess.Popen(["sleep", "60"])
+    try:
+        known = ProcessIdentity(here.boot, process.pid, _sessions._fields(process.pid)[19])
+        assert known.is_running()
+        process.send_signal(signal.SIGSTOP)
+        while process_state(process.pid) != "T":
+            time.sleep(0.01)
+        assert not known.is_running()
+        ProcessIdentity("elsewhere", known.pid, known.started).kill()
+        ProcessIdentity(here.boot, known.pid, "1").kill()
+        assert process_state(process.pid) == "T"
+        known.kill()
+        assert process.wait(20) == -signal.SIGKILL
+        known.kill()
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.parametrize("other", [ProcessIdentity("", os.getpid(), ""), ProcessIdentity("elsewhere", 1, "5")])
+def test_a_process_that_cannot_be_seen_is_not_said_to_run(other: ProcessIdentity) -> None:
+    assert not other.is_running()

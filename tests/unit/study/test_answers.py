@@ -225,3 +225,32 @@ def test_a_failure_that_was_known_before_is_added_and_never_asked() -> None:
         study.add({"x": 2}, failed="c")
     with pytest.raises(InvalidTypeError):
         study.add({"x": 2})
+
+
+def given_back(study: Study, evaluation: Any, cost: float = 30.0) -> Outcome:
+    return Outcome(evaluation, None, cost, "Its worker sent nothing for 60 s.", released=True)
+
+
+def test_an_evaluation_whose_machine_was_lost_is_given_back_and_no_failure_of_its_design(make_study: Make) -> None:
+    study = make_study()
+    evaluation = study.ask()
+    assert evaluation is not None
+    study.tell_outcome(given_back(study, evaluation))
+    assert study.events[-1] == Released(evaluation.number, "Its worker sent nothing for 60 s.", 0.0)
+    assert study.pending == ()
+    assert not any(isinstance(event, Failed) for event in study.events)
+    assert study.history.failed_attempts.total() == 0
+    study.tell_outcome(given_back(study, evaluation))  # again, as after a storage that failed while it wrote
+    assert sum(isinstance(event, Released) for event in study.events) == 1
+
+
+@pytest.mark.parametrize(("timed", "charged"), [(True, 30.0), (False, 7.0)])
+def test_what_a_lost_machine_cost_is_charged_in_the_units_of_the_objective(
+    make_study: Make, timed: bool, charged: float
+) -> None:
+    study = make_study()
+    evaluation = study.ask()
+    assert evaluation is not None
+    study.history.timed[evaluation.objective] = timed
+    study.tell_outcome(given_back(study, replace(evaluation, cost=7.0)))
+    assert study.spent == charged

@@ -91,7 +91,9 @@ def test_a_fault_of_the_machine_gives_back_all_that_was_submitted() -> None:
     with pytest.raises(MachineError, match="No meter"):
         study.run({"a": FUNCTIONS["a"], "b": broken}, executor=Slots(a=2, b=2))
     assert study.pending == ()
-    assert sum(isinstance(event, Released) for event in study.events) >= 2
+    released = [event for event in study.events if isinstance(event, Released)]
+    assert len(released) >= 2
+    assert {event.reason for event in released} == {"No meter."}
 
 
 class Refusing(MemoryStorage):
