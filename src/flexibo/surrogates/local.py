@@ -61,17 +61,13 @@ class Reach:
 DEFAULT_REACH = Reach(rows=2000, anchors=600, nearest=64)
 """Keeps a question at 5,000 evaluations below two seconds (`docs/results/scale.md` shows alternatives)."""
 SMALL_REACH = Reach(rows=1000, anchors=350, nearest=48)
-"""The same in half the time and memory, where it is enough or where time matters most."""
-ENOUGH, MANY = 2_500, 10_000
+"""The same in half the time and memory, where no reach is a large share of the evaluations."""
+MANY = 10_000
 
 
 def reach_of(count: int) -> Reach:
-    """The rows that a prediction uses by default, given the number of evaluations.
-
-    A small reach is two fifths of `ENOUGH` evaluations, the share that was tried (`docs/results/scale.md`). Beyond
-    `MANY` no reach is a large share, and a question must not take much longer than reading the study.
-    """
-    return DEFAULT_REACH if ENOUGH < count <= MANY else SMALL_REACH
+    """The rows that a prediction uses by default: beyond `MANY` evaluations a question must not take too long."""
+    return DEFAULT_REACH if count <= MANY else SMALL_REACH
 
 
 class _Rows:

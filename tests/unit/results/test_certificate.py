@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -114,9 +115,10 @@ def test_looking_does_not_change_what_is_asked_next() -> None:
     for _ in range(20):
         one, other = plain.ask(), watched.ask()
         assert one is not None
-        assert one == other
-        for study in (plain, watched):
-            study.tell(one, truth(one), cost=1.0)
+        assert other is not None
+        assert replace(one, token=other.token) == other
+        for study, evaluation in ((plain, one), (watched, other)):
+            study.tell(evaluation, truth(evaluation), cost=1.0)
         if all(watched.history.count(j) for j in range(2)):
             watched.certificate()
             watched.certificate(0.5, candidates=7)
