@@ -41,6 +41,7 @@ _LOCK_SECONDS = 3.0  # at most, to wait for another writer at a time: meanwhile 
 # waited for when a storage is opened, and its message is shown.
 _REFUSALS = {
     "the database system is ": _STARTING,  # starting up, shutting down, in recovery mode, not accepting connections
+    "server login has been failing": _STARTING,  # PgBouncer lives, and the server behind it is away
     "too many clients": _FULL,
     "remaining connection slots": _FULL,
     "too many connections": _FULL,  # for a database or a role

@@ -86,6 +86,7 @@ def test_an_error_names_the_database_and_the_cause(database: PostgreSQL, state: 
         ("remaining connection slots are reserved for roles with privileges", "53300"),
         ('too many connections for role "ada"', "53300"),
         ("no more connections allowed (max_client_conn)", "53300"),
+        ("server login has been failing, try again later (server_login_retry)", "57P03"),
     ],
 )
 def test_a_server_that_refuses_a_connection_for_now_is_waited_for(database: PostgreSQL, text: str, state: str) -> None:
