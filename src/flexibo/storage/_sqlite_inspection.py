@@ -92,9 +92,7 @@ def _looked_at(connection: sqlite3.Connection, path: Path, stat: os.stat_result)
     """The version of the tables of an open file; `stat` is from before it was opened."""
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     (page,) = connection.execute("PRAGMA page_size").fetchone()
-    log = log_of(path)
-    # A process that dies while it copies the log to the file leaves half a page there, and the whole one in the log.
-    if path.stat().st_size % page and not (log.exists() and log.stat().st_size):
+    if path.stat().st_size % page and not _can_be_completed(path):
         raise _damaged(path, "its end is cut off")
     _check_whole(connection, path, stat)
     if not tables:
@@ -125,6 +123,16 @@ def _check_whole(connection: sqlite3.Connection, path: Path, stat: os.stat_resul
     if found != ["ok"]:
         raise _damaged(path, str(found[0]).replace("*** in database main ***", "").strip())
     _whole[path.absolute()] = now
+
+
+def _can_be_completed(path: Path) -> bool:
+    """Whether SQLite will complete or undo what a process was writing when it died, from a file beside it.
+
+    While the log is copied to the file, half a page may be there, and the whole one in the log. While a new file is
+    made, the journal says that it was empty before.
+    """
+    beside = (log_of(path), path.with_name(f"{path.name}-journal"))
+    return any(other.exists() and other.stat().st_size for other in beside)
 
 
 def _listed(names: Sequence[str], most: int = 3) -> str:

@@ -61,6 +61,19 @@ def test_a_page_that_was_being_copied_from_the_log_when_the_process_died_is_copi
     assert [event["n"] for event in SQLStorage(f"sqlite:///{copy}", "study").read()] == list(range(9))
 
 
+def test_a_file_that_was_being_made_when_the_process_died_is_made_again(tmp_path: Path) -> None:
+    path = tmp_path / "study.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode=wal")
+    path.write_bytes(path.read_bytes()[:2048])
+    # The beginning of a journal: no pages, which were none before; sectors of 512 bytes, pages of 4096.
+    numbers = b"".join(number.to_bytes(4, "big") for number in (0, 1, 0, 512, 4096))
+    path.with_name("study.db-journal").write_bytes((b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" + numbers).ljust(512, b"\0"))
+    storage = SQLStorage(f"sqlite:///{path}", "study")
+    storage.commit(0, lambda _: [{"n": 0}])
+    assert storage.read() == [{"n": 0}]
+
+
 def test_a_file_that_is_cut_off_anywhere_is_refused(tmp_path: Path, whole: bytes) -> None:
     path = tmp_path / "study.db"
     for size in (1, 15, 16, 17, 99, 100, 511, 512, 513, *range(1000, len(whole), 2999), len(whole) - 1):
