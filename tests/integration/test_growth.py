@@ -106,7 +106,7 @@ def test_a_state_that_cannot_be_read_is_replaced_by_a_replay(
     def broken(*_: object, **__: object) -> None:
         raise ValueError("no such field")
 
-    monkeypatch.setattr(History, "begin_with", broken)
+    monkeypatch.setattr(event_log, "restore", broken)
     assert len(Study.load(url).history.asked) == EVALUATIONS
     assert "no such field" in caplog.text
 

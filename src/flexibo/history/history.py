@@ -15,8 +15,7 @@ import numpy as np
 from flexibo._internal.arrays import FloatArray, KeyArray
 from flexibo.errors import InvalidValueError
 from flexibo.history._records import REMEMBERED, DesignSeries, ObjectiveRecord, PurchaseRecord, SeenDesigns
-from flexibo.history._sequences import AskedEvaluations, Charges, Events, Load, Measurements
-from flexibo.history._state import packed, unpack
+from flexibo.history._sequences import AskedEvaluations, Charges, Events, Measurements
 from flexibo.history.events import (
     Added,
     Asked,
@@ -152,19 +151,6 @@ class History:
         elif not isinstance(event, Noted):
             self.stopped = None  # something happened since
         self.events.append(event)
-
-    def state(self) -> bytes:
-        """What follows from the events so far, for `restored`."""
-        return packed(self)
-
-    def begin_with(self, state: bytes, *, events: int, load: Load) -> None:
-        """Give this history, which is empty, the `state` after so many events; `load` returns them when needed.
-
-        Raises an error, and changes nothing, if it is not the state of such a history.
-        """
-        found = History(self.space, self.objectives)
-        unpack(found, state, events, load)
-        self.__dict__.update(found.__dict__)
 
     @property
     def designs(self) -> Designs:

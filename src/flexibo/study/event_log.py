@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from flexibo import __version__
 from flexibo._internal.interrupts import deferred_interrupts
+from flexibo._internal.version import __version__
 from flexibo.history import History
 from flexibo.history.events import Event, Failed, Told, UnknownEventError, event_to_dict, events_from_dicts
+from flexibo.history.state import packed, restore
 from flexibo.storage import Storage, StorageError
 from flexibo.storage.base import Snapshot, SnapshotStorage, first_event
 from flexibo.study.event_checks import DAMAGE, EventCheck, check_beginning, damaged_event
@@ -68,7 +69,7 @@ class EventLog:
             version, _, state = found.content.partition(b"\n")
             if version == _VERSION:
                 with deferred_interrupts():
-                    self.history.begin_with(state, events=found.events, load=self._loaded)
+                    restore(self.history, state, events=found.events, load=self._loaded)
                     self._snapshot_at = found.events
         except (*DAMAGE, zipfile.BadZipFile, zlib.error, EOFError) as error:  # replaying the events is enough
             logger.warning("A snapshot of %s cannot be used, its events are replayed: %s", self._subject, error)
@@ -103,7 +104,7 @@ class EventLog:
         if events - self._snapshot_at < due or not isinstance(storage, SnapshotStorage):
             return
         self._snapshot_at = events
-        self._keep(storage, HISTORY, self.history.state())
+        self._keep(storage, HISTORY, packed(self.history))
 
     def _keep(self, storage: SnapshotStorage, kind: str, content: bytes) -> None:
         try:

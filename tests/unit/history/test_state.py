@@ -12,7 +12,7 @@ import pytest
 from flexibo import Objective, Study
 from flexibo.errors import InvalidValueError
 from flexibo.history import Event, History
-from flexibo.history._state import BYTES_BESIDE
+from flexibo.history.state import BYTES_BESIDE, packed, restore
 from flexibo.optimizer import Stop
 
 
@@ -43,7 +43,7 @@ def begun(history: History, after: int | None = None) -> History:
     first = History(history.space, history.objectives)
     first.extend(events[:after])
     again = History(history.space, history.objectives)
-    again.begin_with(first.state(), events=len(first.events), load=lambda start, stop: events[start:stop])
+    restore(again, packed(first), events=len(first.events), load=lambda start, stop: events[start:stop])
     again.extend(events[len(first.events) :])
     return again
 
@@ -113,7 +113,7 @@ def test_the_next_question_is_the_same() -> None:
 @pytest.mark.parametrize("what", ["events", "size", "places", "designs"])
 def test_a_state_that_does_not_fit_is_refused_and_changes_nothing(what: str) -> None:
     study = busy_study()
-    history, state = study.history, study.history.state()
+    history, state = study.history, packed(study.history)
     events = len(history.events)
     if what == "events":
         events += 1
@@ -131,7 +131,7 @@ def test_a_state_that_does_not_fit_is_refused_and_changes_nothing(what: str) -> 
         state = buffer.getvalue()
     again = History(history.space, history.objectives)
     with pytest.raises(InvalidValueError):
-        again.begin_with(state, events=events, load=lambda start, stop: history.events[start:stop])
+        restore(again, state, events=events, load=lambda start, stop: history.events[start:stop])
     assert (len(again.events), len(again.asked), again.spent) == (0, 0, 0.0)
 
 

@@ -48,7 +48,7 @@ PLAIN = (
 
 
 def packed(history: History) -> bytes:
-    """The state of a history."""
+    """What follows from the events of a history so far, for `restore`."""
     arrays: dict[str, AnyArray] = {
         "codes": history.designs.codes,
         "asked": np.asarray(history.asked.at),
@@ -100,8 +100,18 @@ def packed(history: History) -> bytes:
     return buffer.getvalue()
 
 
-def unpack(history: History, content: bytes, events: int, load: Load) -> None:
-    """Give a new history the state that `packed` wrote after this many events; `load` returns them when needed."""
+def restore(history: History, state: bytes, *, events: int, load: Load) -> None:
+    """Give a history, which is empty, the `state` after so many events; `load` returns them when needed.
+
+    Raises an error, and changes nothing, if it is not the state of such a history.
+    """
+    found = type(history)(history.space, history.objectives)
+    _unpack(found, state, events, load)
+    history.__dict__.update(found.__dict__)
+
+
+def _unpack(history: History, content: bytes, events: int, load: Load) -> None:
+    """Give a new history the state that `packed` wrote."""
     arrays = _read(content, events)
     facts = json.loads(arrays[FACTS].tobytes())
     if facts["format"] != FORMAT or facts["events"] != events:
