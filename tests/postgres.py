@@ -164,7 +164,7 @@ logfile = {self.folder / "pool.log"}
 
     def url(self, database: str) -> str:
         """The URL of a database through the pool."""
-        return f"postgresql://postgres@/{database}?host={self.folder}&port={self.port}"
+        return f"postgresql+psycopg://postgres@/{database}?host={self.folder}&port={self.port}"
 
     def new_database(self) -> str:
         """The URL of a new, empty database through the pool."""

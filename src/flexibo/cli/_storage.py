@@ -29,7 +29,7 @@ def storage_url(given: str, *, folder: Path = Path()) -> str:
         )
     found = f"there are {', '.join(files[:4])}{', ...' if len(files) > 4 else ''} here"
     raise InvalidValueError(
-        f"No storage was given ({found}); give --storage sqlite:///{files[0]}, or set {STORAGE_VARIABLE}."
+        f"No storage was given ({found}); give --storage sqlite:///FILE with one of them, or set {STORAGE_VARIABLE}."
     )
 
 

@@ -27,11 +27,12 @@ MOST_REASONS = 5
 
 
 def salvage(
-    out: Annotated[Path, typer.Option(help="The new SQLite file; an existing one is never replaced.")],
+    out: Annotated[Path, typer.Option(help="The new SQLite file.")],
     study: StudyPlace = "",
     storage: StorageURL = "",
     name: StudyName = "",
     json: JSONFlag = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
     """Bring out everything that can be read of damaged studies into a new file, and say what is lost.
 
@@ -40,11 +41,11 @@ def salvage(
     """
     from flexibo.transfer import salvaged
 
-    check_free(out, force=False)
+    check_free(out, force=force)
     found = salvaged(place_url(study, storage), name)
     usable = [one for one in found if one.contents]
     if usable:
-        _write(usable, out)
+        _write(usable, out, force=force)
     if json:
         facts = [{**asdict(one), "contents": None, "events": len(one.contents)} for one in found]
         print_json([{key: value for key, value in one.items() if key != "contents"} for one in facts])
@@ -55,11 +56,11 @@ def salvage(
         raise typer.Exit(ExitStatus.NOTHING)
 
 
-def _write(found: list[Salvaged], out: Path) -> None:
+def _write(found: list[Salvaged], out: Path, *, force: bool) -> None:
     """Write a file that appears complete or not at all."""
     from flexibo.storage.sql import SQLStorage
 
-    with whole_file(out, force=False) as draft:
+    with whole_file(out, force=force) as draft:
         for one in found:
             with closing(SQLStorage(f"sqlite:///{draft.absolute()}", one.name)) as storage:
                 storage.commit(0, partial(_contents, one))
@@ -94,4 +95,6 @@ def _said(one: Salvaged, out: Path) -> list[str]:
         lines.append(f"  ... and {len(one.dropped) - MOST_REASONS} more; --json has them all.")
     if one.missing or one.changed:
         lines.append("  Check the budget and the rules for stopping: a later change may be among what is lost.")
+    if one.contents:
+        lines.append(f"  Go on with flexibo resume --storage sqlite:///{out}.")
     return lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +13,7 @@ from flexibo._internal.text import printable
 from flexibo.cli._exit_status import ExitStatus
 from flexibo.cli._files import read_lines
 from flexibo.cli._options import JSONFlag, StorageURL, StudyName
-from flexibo.cli._storage import storage_url
+from flexibo.cli._storage import STORAGE_VARIABLE, storage_url
 from flexibo.cli._text import print_json
 from flexibo.errors import InvalidValueError
 from flexibo.storage import shown_url
@@ -47,7 +48,7 @@ def verify(study: StudyPlace = "", storage: StorageURL = "", name: StudyName = "
 
 def place_url(study: str, storage: str) -> str:
     """The URL of a study that is named by its file or its URL, or of the storage to use by default."""
-    if study and storage and study != storage:
+    if study and storage and study != storage and storage != os.environ.get(STORAGE_VARIABLE):
         raise InvalidValueError(f"Two places were given, {study} and {shown_url(storage)}; give one of them.")
     if not study:
         return storage_url(storage)

@@ -25,6 +25,7 @@ METRICS = {
     "flexibo_evaluations": "Evaluations by the objective that was asked for and their state.",
     "flexibo_spent": "Cost spent so far, in the unit of the study's costs.",
     "flexibo_budget": "Budget, in the unit of the study's costs; absent without one.",
+    "flexibo_stopped": "Whether the last run of the study ended: by its budget, a stop rule, its method or its user.",
     "flexibo_workers_alive": "Workers that gave a sign of life within their lease.",
     "flexibo_queued_designs": "Designs that were queued and are not measured completely.",
     "flexibo_confirmed_designs": "Completely measured designs on the front.",
@@ -41,6 +42,7 @@ class _StudyNumbers:
     evaluations: Mapping[tuple[str, str], int]  # by objective and state
     spent: float
     budget: float | None
+    stopped: bool
     queued: int
     confirmed: int
     last_event: float | None  # seconds since 1970; None if it is not known
@@ -53,6 +55,7 @@ class _StudyNumbers:
             {(name, state): counts[name, state] for name in history.names for state in STATES},
             history.spent,
             history.budget,
+            history.stopped is not None,
             len(history.queue),
             confirmed_count(copy.study),
             time_of(copy.last),
@@ -107,6 +110,7 @@ class Metrics:
         yield "flexibo_spent", labels, numbers.spent
         if numbers.budget is not None:
             yield "flexibo_budget", labels, numbers.budget
+        yield "flexibo_stopped", labels, float(numbers.stopped)
         yield "flexibo_workers_alive", labels, alive
         yield "flexibo_queued_designs", labels, numbers.queued
         yield "flexibo_confirmed_designs", labels, numbers.confirmed

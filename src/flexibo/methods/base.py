@@ -71,7 +71,7 @@ class Constraints(Enum):
 class Ending:
     """What a method does at its end: the reason when nothing scores, and whether it first confirms what it reports."""
 
-    reason: str = "Nothing that is left can be measured."
+    reason: str = "Nothing that is left can be measured and is expected to improve the front."
     confirms: bool = False
 
 

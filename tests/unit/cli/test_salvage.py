@@ -49,6 +49,15 @@ class TestSalvage:
         Path("new.db").write_text("mine")
         assert mentions(refusal("salvage", "study.db", "--out", "new.db"), "new.db", "exists")
         assert Path("new.db").read_text() == "mine"
+        good("salvage", "study.db", "--out", "new.db", "--force")
+        assert mentions(good("verify", "new.db"), "whole")
+
+    def test_a_named_file_comes_before_the_storage_that_is_used_by_default(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("FLEXIBO_STORAGE", "sqlite:///other.db")
+        assert mentions(good("salvage", "study.db", "--out", "new.db"), "'net'", "56")
+        refusal("salvage", "study.db", "--out", "more.db", "--storage", "sqlite:///third.db")
 
     def test_a_file_of_which_nothing_is_left_is_one_sentence(self, folder: Path) -> None:
         Path("study.db").write_bytes(b"x" * 9999)
