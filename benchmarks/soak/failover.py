@@ -145,7 +145,7 @@ def _checked(database: Database, seen: _Seen) -> tuple[int, int]:
     if nowhere:
         raise SoakError(f"{len(nowhere)} measurements are neither in the study nor in {storage.unstored}.")
     copy = copy_of(storage.read(), STUDY)
-    counts = import_answers(kept, storage, copy, "the file") if kept else Counter[str]()
+    counts, _ = import_answers(kept, storage, copy, "the file") if kept else (Counter[str](), [])
     _check_values(copy_of(storage.read(), STUDY).study)
     storage.unstored.unlink(missing_ok=True)
     return len(kept), counts["added"] + counts["told"]

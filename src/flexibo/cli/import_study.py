@@ -69,14 +69,14 @@ def _answers(lines: Iterable[bytes], source: str, url: str, name: str) -> str:
     answers = read_answers(lines, source)
     wanted = name or (answers[0].study if is_stored(url, answers[0].study) else "")
     place, study, _ = stored_study(url, wanted or None)
-    counts = import_answers(answers, place, copy_of(place.read(), study), source)
+    counts, conflicts = import_answers(answers, place, copy_of(place.read(), study), source)
     said = [
         f"{counts['told']} of {len(answers)} answers were told to study {study!r}, which is charged for them",
         f"{counts['added']} whose question it does not have were added as results" if counts["added"] else "",
         f"{counts['known']} were known already" if counts["known"] else "",
         f"{counts['failures']} failures of unknown questions were passed over" if counts["failures"] else "",
     ]
-    return "; ".join(part for part in said if part) + "."
+    return "\n".join(["; ".join(part for part in said if part) + ".", *(f"Left out. {one}" for one in conflicts)])
 
 
 def _results(lines: BinaryIO, source: str, storage: str, name: str) -> str:

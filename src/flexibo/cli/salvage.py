@@ -93,7 +93,9 @@ def _said(one: Salvaged, out: Path) -> list[str]:
         lines.append(f"  Left out: event {number}, {reason}")
     if one.contents and len(one.dropped) > MOST_REASONS:
         lines.append(f"  ... and {len(one.dropped) - MOST_REASONS} more; --json has them all.")
-    if one.missing or one.changed:
+    if one.problem and not one.missing:
+        lines.append(f"  What was lost at the end is not known: {one.problem}")
+    if one.missing or one.changed or one.problem:
         lines.append("  Check the budget and the rules for stopping: a later change may be among what is lost.")
     if one.contents:
         lines.append(f"  Go on with flexibo resume --storage sqlite:///{out}.")

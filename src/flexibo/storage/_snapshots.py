@@ -30,7 +30,7 @@ def found_snapshot(connection: sa.Connection, study: str, kind: str, marks: Mark
     if not sa.inspect(connection).has_table(snapshots.name):
         return None
     row = connection.execute(_SNAPSHOT, {"of": study, "is": kind}).first()
-    if row is None or _checksum(row.events, row.digest, row.content) != row.checksum:
+    if row is None or not _is_row(row) or _checksum(row.events, row.digest, row.content) != row.checksum:
         return None
     digest = connection.execute(_DIGEST, {"of": study, "number": row.events - 1}).scalar()
     if digest != row.digest:
@@ -47,7 +47,8 @@ def keep(connection: sa.Connection, database: Database, study: str, kind: str, s
     mine = (snapshots.c.study == study) & (snapshots.c.kind == kind)
     there = connection.execute(sa.select(snapshots.c.events).where(mine)).scalar()
     digest = connection.execute(_DIGEST, {"of": study, "number": snapshot.events - 1}).scalar()
-    if digest != mark.digest or (there is not None and there > snapshot.events and kind == "history"):
+    is_older = isinstance(there, int) and there > snapshot.events and kind == "history"
+    if digest != mark.digest or is_older:
         database.roll_back(connection)
         return
     row: dict[str, Any] = {"events": snapshot.events, "digest": mark.digest, "content": snapshot.content}
@@ -57,6 +58,11 @@ def keep(connection: sa.Connection, database: Database, study: str, kind: str, s
     else:
         connection.execute(snapshots.update().where(mine), row)
     connection.exec_driver_sql("COMMIT")
+
+
+def _is_row(row: sa.Row[Any]) -> bool:
+    """Whether the columns have the right types: SQLite stores anything in any column."""
+    return isinstance(row.events, int) and isinstance(row.digest, str) and isinstance(row.content, bytes | memoryview)
 
 
 def _checksum(events: int, digest: str, content: bytes) -> str:

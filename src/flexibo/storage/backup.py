@@ -9,6 +9,7 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 
+from flexibo.storage._schema import workers
 from flexibo.storage._sqlite_inspection import file_uri, may_be_written, reading_options
 from flexibo.storage._urls import shown_url
 from flexibo.storage.base import Content, NoSuchStorageError, StorageError
@@ -42,7 +43,16 @@ def _copy_file(path: Path, target: Path) -> None:
         closing(sqlite3.connect(target)) as copy,
     ):
         source.backup(copy)
+        _forget_workers(copy)
         copy.execute("PRAGMA journal_mode=DELETE")  # one file, without a log beside it
+
+
+def _forget_workers(copy: sqlite3.Connection) -> None:
+    """Workers write to the original: what they hold is free to be asked in the copy."""
+    named = "SELECT name FROM sqlite_master WHERE name = ?"
+    if copy.execute(named, (workers.name,)).fetchone():
+        copy.execute(f"DELETE FROM {workers.name}")
+        copy.commit()
 
 
 def _copy_studies(url: str, found: Sequence[StoredStudy], target: Path) -> None:

@@ -47,10 +47,16 @@ def keep(unstored: UnstoredAnswer, path: Path, *, clock: Callable[[], float] = t
 
 
 def _append(path: Path, line: bytes) -> None:
-    """Add a line to a file, durably, while others may do so too."""
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+    """Add a line to a file, durably, while others may do so too; a line that another could not finish is ended."""
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
     try:
-        if os.write(file, line) < len(line):
+        size = os.fstat(file).st_size
+        if size and os.pread(file, 1, size - 1) != b"\n":
+            line = b"\n" + line
+        written = os.write(file, line)
+        if written < len(line):
+            if os.fstat(file).st_size == size + written:  # nobody has added anything after it
+                os.ftruncate(file, size)
             raise OSError("The disk is full.")
         os.fsync(file)
     finally:

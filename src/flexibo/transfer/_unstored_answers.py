@@ -20,6 +20,10 @@ from flexibo.transfer._result_table import is_known, known_values
 from flexibo.transfer.study_copies import StudyCopy
 
 
+class _ConflictError(InvalidValueError):
+    """An answer has another value of what the study has measured already."""
+
+
 def holds_answers(first_line: bytes) -> bool:
     """Whether a file that begins with this line holds answers that were not stored."""
     try:
@@ -47,23 +51,31 @@ def read_answers(lines: Iterable[bytes], source: str) -> list[UnstoredAnswer]:
     return found
 
 
-def import_answers(answers: Sequence[UnstoredAnswer], storage: Storage, copy: StudyCopy, source: str) -> Counter[str]:
-    """Add answers to a stored study, all of them or none.
+def import_answers(
+    answers: Sequence[UnstoredAnswer], storage: Storage, copy: StudyCopy, source: str
+) -> tuple[Counter[str], list[str]]:
+    """Add answers to a stored study; if one is damaged, none.
 
     Returns:
         How many were "told" (their question is in the study, which is charged), "added" (it is not: values and costs
         are learned, and nothing is charged), "known" before, and how many "failures" have no question and no value.
+        Then a sentence for each that contradicts what the study has: it is left out.
     """
     history = copy.study.history
     counts: Counter[str] = Counter()
+    conflicts: list[str] = []
 
     def decide() -> Sequence[Event]:
         counts.clear()
+        conflicts.clear()
         events: list[Event] = []
         seen: list[tuple[int, str]] = []
         for number, unstored in enumerate(answers, start=1):
             try:
                 what, event = _event(unstored, history, copy)
+            except _ConflictError as error:
+                conflicts.append(f"Answer {number} of {source}: {error}")
+                continue
             except DAMAGE as error:
                 said = str(error) if isinstance(error, FlexiBOError) else damage(error)
                 raise InvalidValueError(f"Line {number} of {source}: {said} Nothing was changed.") from None
@@ -76,7 +88,7 @@ def import_answers(answers: Sequence[UnstoredAnswer], storage: Storage, copy: St
         return events
 
     EventLog(storage, history).commit(decide)
-    return counts
+    return counts, conflicts
 
 
 def _event(unstored: UnstoredAnswer, history: History, copy: StudyCopy) -> tuple[str, Event | None]:
@@ -102,7 +114,10 @@ def _event(unstored: UnstoredAnswer, history: History, copy: StudyCopy) -> tuple
     result = added_event(history, design, values, {unstored.objective: answer.cost}, failed)
     if is_known(result, history, known_values(history)):
         return "known", None
-    history.check_agrees(result.design, result.values)
+    try:
+        history.check_agrees(result.design, result.values)
+    except InvalidValueError as error:
+        raise _ConflictError(str(error)) from None
     return "added", result
 
 

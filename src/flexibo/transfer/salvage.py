@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from flexibo.errors import InvalidValueError
@@ -54,6 +54,7 @@ class Salvaged:
         unchecked: The numbers of events that were brought out unchecked, as the event before them is lost.
         dropped: By the number of an event that was left out, why it makes no sense without what is lost.
         has_checksums: Whether it was written by a version that stores them; otherwise nothing could be checked.
+        problem: What is wrong with the whole storage, so that events at the end may be lost; empty if nothing is.
     """
 
     name: str
@@ -65,11 +66,12 @@ class Salvaged:
     unchecked: tuple[int, ...] = ()
     dropped: Mapping[int, str] = field(default_factory=dict)
     has_checksums: bool = True
+    problem: str = ""
 
     @property
     def is_whole(self) -> bool:
         """Whether nothing is known to be lost or uncertain."""
-        return not (self.missing or self.changed or self.unchecked or self.dropped)
+        return not (self.missing or self.changed or self.unchecked or self.dropped or self.problem)
 
 
 def verified(url: str, name: str = "") -> list[Verified]:
@@ -92,7 +94,17 @@ def salvaged(url: str, name: str = "") -> list[Salvaged]:
     """What is left of each study of a database, or of the named one."""
     found = readable_events(url)
     _check_name(url, name, found)
-    return [_salvaged(one, events) for one, events in found.items() if name in ("", one)]
+    try:
+        stored, problem = {study.name: study.events for study in stored_studies(url)}, ""
+    except StorageError as error:
+        stored, problem = {}, str(error)
+    left = [_salvaged(one, events) for one, events in found.items() if name in ("", one)]
+    return [replace(one, problem=problem or _fewer(len(found[one.name]), stored.get(one.name, 0))) for one in left]
+
+
+def _fewer(found: int, stored: int) -> str:
+    """What is wrong where fewer events can be read than the storage counts."""
+    return f"It holds {stored} events, of which {found} can be read." if found < stored else ""
 
 
 def _verified(url: str, name: str) -> Verified:

@@ -11,7 +11,7 @@ import pytest
 from tests.postgres import server
 from tests.unit.storage.files import contents
 
-from flexibo.storage import StorageError
+from flexibo.storage import Sign, StorageError
 from flexibo.storage.backup import back_up
 from flexibo.storage.sql import SQLStorage, StoredStudy
 
@@ -42,6 +42,15 @@ def test_a_copy_has_what_was_committed_and_nothing_of_a_write_that_goes_on(url: 
     assert copy.read() == [{"n": 0}]
     copy.commit(1, lambda _: [{"n": 7}])
     assert storage.read() == [{"n": 0}, {"n": 1}]
+
+
+def test_a_copy_does_not_wait_for_the_workers_of_the_original(url: str, tmp_path: Path) -> None:
+    storage = SQLStorage(url, "study")
+    storage.commit(0, lambda _: [{"n": 0}])
+    storage.sign("worker", Sign(1, 1.0, 60.0))
+    back_up(url, tmp_path / "copy.db")
+    assert SQLStorage(f"sqlite:///{tmp_path / 'copy.db'}", "study").workers() == {}
+    assert list(storage.workers()) == ["worker"]
 
 
 def test_a_copy_is_one_sentence_if_it_cannot_be_made(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,6 +26,25 @@ def test_answers_are_appended_one_per_line(tmp_path: Path) -> None:
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert lines[0] == lines[1]
     assert (lines[0]["format"], lines[0]["time"], lines[0]["answer"]) == (FORMAT, 7.0, dict(ANSWER.answer))
+
+
+def test_half_a_line_of_another_does_not_spoil_the_next(tmp_path: Path) -> None:
+    path = tmp_path / "study.unstored.jsonl"
+    path.write_text('{"format": "fle')
+    keep(ANSWER, path)
+    half, whole = path.read_text().splitlines()
+    assert half == '{"format": "fle'
+    assert json.loads(whole)["format"] == FORMAT
+
+
+def test_a_line_for_which_there_is_no_room_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "study.unstored.jsonl"
+    keep(ANSWER, path)
+    before, write = path.read_bytes(), os.write
+    monkeypatch.setattr(unstored.tempfile, "gettempdir", lambda: str(tmp_path / "none"))
+    monkeypatch.setattr(unstored.os, "write", lambda file, line: write(file, line[:20]))
+    assert '"values": {"a": 1.0}' in keep(ANSWER, path)
+    assert path.read_bytes() == before
 
 
 def test_a_folder_that_cannot_be_written_leaves_the_temporary_one(

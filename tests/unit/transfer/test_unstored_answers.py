@@ -26,7 +26,7 @@ def url(tmp_path: Path) -> str:
 
 def imported(url: str, *answers: UnstoredAnswer) -> dict[str, int]:
     storage = SQLStorage(url, "study")
-    return dict(import_answers(answers, storage, copy_of(storage.read(), "study"), "file"))
+    return dict(import_answers(answers, storage, copy_of(storage.read(), "study"), "file")[0])
 
 
 def test_an_answer_whose_question_is_known_is_told_and_charged_once(url: str) -> None:
@@ -51,6 +51,20 @@ def test_an_answer_whose_question_was_lost_is_added_and_not_charged(url: str) ->
     again = Study.load(url)
     assert [(dict(m.values), m.design, m.number) for m in again.history.measurements] == [(values, mine.design, None)]
     assert again.spent == 0.0
+
+
+def test_an_answer_that_contradicts_the_study_is_left_out_and_the_others_are_not(url: str) -> None:
+    study = opened(url)
+    mine, other = asked(study), asked(study)
+    study.tell(mine, 5.0)
+    lost = replace(mine, token="f" * 16)
+    wrong = UnstoredAnswer.of("study", lost, Told(lost.number, {lost.objective: 888.0}, 1.0, token=lost.token), "")
+    right = UnstoredAnswer.of("study", other, Told(other.number, {other.objective: 1.0}, 1.0, token=other.token), "")
+    storage = SQLStorage(url, "study")
+    counts, conflicts = import_answers([wrong, right], storage, copy_of(storage.read(), "study"), "file")
+    assert counts == {"told": 1}
+    assert len(conflicts) == 1
+    assert "888" in conflicts[0]
 
 
 def test_a_design_that_could_not_be_measured_is_added_as_such(url: str) -> None:
