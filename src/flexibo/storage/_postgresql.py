@@ -166,8 +166,11 @@ class PostgreSQL:
 
 
 def _state(error: DBAPIError) -> str | None:
-    """PostgreSQL's code of an error, None if the error is not the server's."""
+    """PostgreSQL's code of an error, None if the error is not the server's.
+
+    What PgBouncer says about the server behind it has the code of any broken connection, so its words count first.
+    """
     state: str | None = getattr(error.orig, "sqlstate", None)
-    if state is not None or not isinstance(error, OperationalError):
+    if not isinstance(error, OperationalError) or not (state or "08").startswith("08"):
         return state
-    return next((code for words, code in _REFUSALS.items() if words in str(error.orig)), None)
+    return next((code for words, code in _REFUSALS.items() if words in str(error.orig)), state)

@@ -92,6 +92,7 @@ def test_an_error_names_the_database_and_the_cause(database: PostgreSQL, state: 
 def test_a_server_that_refuses_a_connection_for_now_is_waited_for(database: PostgreSQL, text: str, state: str) -> None:
     refused = error_of(None, text=f"connection failed: FATAL:  {text}\n")  # the driver gives no code
     assert database.trouble(refused) is Trouble.REFUSED
+    assert database.trouble(error_of("08P01", text=f"FATAL:  {text}\n")) is Trouble.REFUSED  # of PgBouncer
     assert text in database.sentence(refused)
     assert ("max_connections" in database.sentence(refused)) == (state == "53300")
     assert database.trouble(error_of(None, text="FATAL: password authentication failed")) is Trouble.LOST
