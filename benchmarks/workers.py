@@ -36,7 +36,7 @@ from benchmarks.soak.worker import Plan, Post
 WORKERS = (1, 8, 32, 100)
 DATABASES = ("sqlite", "postgresql")
 MUST = {8: 60.0, 100: 30.0}
-"""Evaluations per second that so many workers must reach on SQLite."""
+"""Evaluations per second that must be reached on SQLite, by the number of workers."""
 START_SECONDS = 300.0
 END_SECONDS = 300.0
 LEASE_SECONDS = 60.0
@@ -82,7 +82,7 @@ class Served:
 
 
 def served(database: Database, name: str, folder: Path, *, workers: int, seconds: float, pace: Pace) -> Served:
-    """Let so many workers share a study, and count for so many seconds once all have begun."""
+    """Let workers share a study, and count what they do, for some seconds, once all have begun."""
     plan = Plan(database.url, name, lease=LEASE_SECONDS, pace=pace, candidates=100, fails=False)
     plan.opened().close()
     end = folder / f"{name}.end"

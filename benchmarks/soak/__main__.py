@@ -53,7 +53,7 @@ ONLY_ON = {"restarts": "postgresql", "pool": "postgresql"} | dict.fromkeys(
 CROWDS = (32, 64, 100)
 CONNECTIONS = "120"
 EVERY = 200
-"""With so many kills each write and flush is tried, with half as many every second one."""
+"""The number of kills with which each write and flush is tried; with half of them every second one is."""
 DATABASES = ("sqlite", "postgresql")
 PER_FAULT = 4
 """Evaluations per kill, so that workers also get somewhere."""
@@ -308,7 +308,7 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--kills", type=int, default=200, help="kill -9 per database (200)")
     parser.add_argument("--each", type=int, default=500, help="evaluations of each of eight processes (500)")
     parser.add_argument("--workers", type=int, nargs="+", default=CROWDS, help="sizes of the crowds (32 64 100)")
-    parser.add_argument("--seconds", type=float, default=2400.0, help="fail after so many seconds (2400)")
+    parser.add_argument("--seconds", type=float, default=2400.0, help="fail if it takes longer than this (2400)")
     parser.add_argument("--seed", type=int, default=0, help="decides the moments of the kills (0)")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help="parts to run")
     parser.add_argument("--databases", nargs="+", choices=DATABASES, default=DATABASES, help="where to run them")

@@ -120,7 +120,7 @@ def pooled(database: Database, folder: Path, kills: int, *, seed: int = 0) -> At
 
 
 def _grown(database: Database, crew: Crew, events: int) -> int:
-    """Wait until the study has so many events; returns how many it has."""
+    """Wait until the study has this number of events; returns how many it has."""
     until = time.monotonic() + PATIENCE_SECONDS
     while (count := database.count(crew.plan.name)) < events:
         crew.check()

@@ -36,7 +36,7 @@ class Damaged:
 
 
 def survived_damage(folder: Path, files: int, say: Callable[[str], None]) -> Damaged:
-    """Damage so many copies of a file, and look what is read from them."""
+    """Damage a number of copies of a file, and look what is read from them."""
     path, copy = folder / "study.db", folder / "copy.db"
     right = _made(path)
     data, counts = path.read_bytes(), Counter[str]()

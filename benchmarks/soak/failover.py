@@ -57,7 +57,7 @@ class _Seen:
 
 
 def failed_over(database: Database, losses: int, seed: int, say: Callable[[str], None]) -> FailedOver:
-    """Let four workers measure while the store loses its last events so many times, and check what is left."""
+    """Let four workers measure while the store loses its last events a number of times, and check what is left."""
     start, seen, chance = time.monotonic(), _Seen(), random.Random(f"{seed} {STUDY}")
     _opened(database).close()
     threads = [threading.Thread(target=_work, args=(database, seen), daemon=True) for _ in range(WORKERS)]

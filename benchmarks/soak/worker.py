@@ -25,7 +25,7 @@ from flexibo.study.event_log import EventLog
 
 HOUR = 3600.0
 MOST_ERRORS = 20
-"""After so many errors of the storage a worker gives up."""
+"""The number of errors of the storage after which a worker gives up."""
 WAIT_SECONDS = 0.05
 """How often a worker that has nothing to do looks again."""
 

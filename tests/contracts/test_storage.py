@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from tests.postgres import pool, server
+from tests.unit.storage.files import lose_last
 
 from flexibo._internal.interrupts import deferred_interrupts
 from flexibo.storage import LogReplacedError, MemoryStorage, Sign, Storage, StorageError, open_storage
@@ -209,21 +210,11 @@ def test_a_storage_that_lost_events_which_were_read_is_refused(url: str) -> None
     assert storage.read() == [{"n": 0}]
 
 
-def remove_last(url: str) -> None:
-    """Lose the last event of the study, as a fail-over to a copy that lags behind does."""
-    engine = sa.create_engine(url)
-    with engine.begin() as connection:
-        connection.exec_driver_sql(
-            "DELETE FROM flexibo_events WHERE number = (SELECT max(number) FROM flexibo_events WHERE study = 'study')"
-        )
-    engine.dispose()
-
-
 def test_nothing_is_added_to_a_log_in_which_others_replaced_a_lost_event(url: str) -> None:
     first, second = SQLStorage(url, "study"), SQLStorage(url, "study")
     first.commit(0, lambda _: [{"n": 0}])
     first.commit(1, lambda _: [{"n": "lost"}])
-    remove_last(url)
+    lose_last(url)
     second.commit(0, lambda _: [{"n": "other"}])
     asked: list[Any] = []
     with pytest.raises(LogReplacedError, match=r"'study' .* 2\b"):
@@ -243,7 +234,7 @@ def test_a_log_that_was_replaced_is_noticed_whatever_part_of_it_is_read(url: str
         second.commit(n, lambda _, n=n: [{"n": n}])
     assert len(first.read()) == 3
     for _ in range(2):
-        remove_last(url)
+        lose_last(url)
     SQLStorage(url, "study").commit(1, lambda _: [{"n": n} for n in ("b", "c", "d", "e")])
     for after in (3, 4, 5):
         with pytest.raises(LogReplacedError):

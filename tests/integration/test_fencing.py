@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 from benchmarks.soak.databases import postgresql, sqlite_file
 from benchmarks.soak.failover import failed_over
 from tests.command_line import good
 from tests.postgres import server
+from tests.unit.storage.files import lose_last
 from tests.unit.study.small_studies import answered, asked, opened, robbed
 
 from flexibo import Study
@@ -26,16 +26,6 @@ from flexibo.study import _run, event_log
 def url(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
     return f"sqlite:///{tmp_path / 'study.db'}" if request.param == "sqlite" else server().new_database()
-
-
-def lose_last(url: str) -> None:
-    """Lose the last event, as a fail-over to a copy that lags behind does."""
-    engine = sa.create_engine(url)
-    with engine.begin() as connection:
-        connection.exec_driver_sql(
-            "DELETE FROM flexibo_events WHERE number = (SELECT max(number) FROM flexibo_events WHERE study = 'study')"
-        )
-    engine.dispose()
 
 
 def lost_and_replaced(url: str) -> tuple[Study, Evaluation, Study, Evaluation]:

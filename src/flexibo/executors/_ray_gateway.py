@@ -114,7 +114,7 @@ def run_on_worker(task: ClusterTask, function: bytes, beat: float) -> Generator[
 
 
 def with_heartbeats(work: Callable[[], T], sign: Said, seconds: float) -> Generator[Said, None, T]:
-    """What `work`, which raises nothing, returns; yields the sign every so many seconds until then."""
+    """What `work`, which raises nothing, returns; yields the sign at this interval in seconds until then."""
     done: SimpleQueue[T] = SimpleQueue()
     threading.Thread(target=lambda: done.put(work()), name="flexibo-measuring", daemon=True).start()
     while True:

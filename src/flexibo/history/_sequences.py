@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
@@ -13,7 +14,7 @@ from flexibo.history.measurements import Charge, Measurement
 Load: TypeAlias = Callable[[int, int], Sequence[Event]]
 """Returns the events from a first number up to another one, without that."""
 BLOCK = 256  # the number of events that are read at once
-MOST_BLOCKS = 64  # so many blocks are kept
+MOST_BLOCKS = 64  # the most blocks that are kept
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -23,8 +24,9 @@ class View(Sequence[T_co]):
 
     __slots__ = ()
 
+    @abstractmethod
     def _item(self, i: int) -> T_co:
-        raise NotImplementedError
+        """The item at a place from 0."""
 
     @overload
     def __getitem__(self, i: int) -> T_co: ...
@@ -45,7 +47,7 @@ class View(Sequence[T_co]):
             return NotImplemented
         return len(self) == len(other) and all(mine == its for mine, its in zip(self, other, strict=True))
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # it grows, as a list does
 
     def __repr__(self) -> str:
         shown = ", ".join(map(repr, islice(self, 3)))

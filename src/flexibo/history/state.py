@@ -101,7 +101,7 @@ def packed(history: History) -> bytes:
 
 
 def restore(history: History, state: bytes, *, events: int, load: Load) -> None:
-    """Give a history, which is empty, the `state` after so many events; `load` returns them when needed.
+    """Give a history, which is empty, the `state` after a number of `events`; `load` returns them when needed.
 
     Raises an error, and changes nothing, if it is not the state of such a history.
     """
@@ -161,7 +161,7 @@ def _unpack(history: History, content: bytes, events: int, load: Load) -> None:
 
 
 def _read(content: bytes, events: int) -> Mapping[str, AnyArray]:
-    """The arrays of a state, if it is not larger than the state of so many events can be."""
+    """The arrays of a state, if it is not larger than the state of this number of events can be."""
     with zipfile.ZipFile(io.BytesIO(content)) as file:
         size = sum(member.file_size for member in file.infolist())
     if size > BYTES_BESIDE + BYTES_PER_EVENT * events:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 SHORTEST, LONGEST = 0.001, 0.2  # seconds
 _SHARE = 16  # those who wait try so often, all together, while one holds the lock
 _SHORTEST_EACH = 0.0002  # seconds per process, so that all together do not try too often
-_MEMORY = 8  # the average is over about so many transactions
+_MEMORY = 8  # transactions that the average is over, about
 _chance = random.SystemRandom()  # independent of the user's seeds, and different in forked processes
 
 

@@ -108,7 +108,7 @@ def stored_events(
     query = _WITH_DIGEST if has_digests else _EVENTS
     rows = connection.execute(query, {"of": study, "after": max(seen.known.events - 1, 0)}).all()
     if not has_digests:
-        rows = [(*row, None) for row in rows]  # type: ignore[misc]
+        rows = [(*row, None) for row in rows]  # type: ignore[misc]  # plain tuples in place of rows
     contents, end = checked_contents(rows, seen, after, study=study, where=where)
     marks.add(end)
     return contents

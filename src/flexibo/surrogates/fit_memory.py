@@ -16,7 +16,7 @@ import numpy as np
 
 from flexibo._internal.arrays import FloatArray
 
-MOST_FITS = 200  # so many are kept, the latest ones
+MOST_FITS = 200  # the most results that are kept, the latest ones
 MOST_BYTES = 4_000_000  # of what was stored; more is not read
 MOST_NUMBERS = 10_000  # of one result
 LEAST_ROWS = 50  # smaller fits take little time

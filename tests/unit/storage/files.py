@@ -1,4 +1,4 @@
-"""What the tests of SQLite files share."""
+"""What the tests of stored files and databases share."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from flexibo.storage import StorageError
 from flexibo.storage.sql import SQLStorage, stored_studies
@@ -16,6 +17,16 @@ FROZEN = Path(__file__).parents[2] / "assets" / "study-schema-1.db"
 
 def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def lose_last(url: str) -> None:
+    """Lose the last event of the study, as a fail-over to a copy that lags behind does."""
+    engine = sa.create_engine(url)
+    with engine.begin() as connection:
+        connection.exec_driver_sql(
+            "DELETE FROM flexibo_events WHERE number = (SELECT max(number) FROM flexibo_events WHERE study = 'study')"
+        )
+    engine.dispose()
 
 
 def refused(path: Path) -> str:
