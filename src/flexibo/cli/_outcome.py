@@ -33,8 +33,6 @@ from flexibo.results.summary import Summary
 from flexibo.storage import shown_url
 from flexibo.study import Study
 from flexibo.study.progress import print_front
-from flexibo.studyfile import StudyFile
-from flexibo.studyfile.file import file_stem
 
 ROUNDING = 1e-9  # a smaller share of the spent budget is a rounding error
 
@@ -302,9 +300,11 @@ def typed_picture(out: Path | None) -> PictureFile | None:
     return PictureFile(out, is_typed=True)
 
 
-def picture_beside(file: StudyFile, study: str) -> PictureFile:
-    """NAME.png beside the study file, relative to the working folder where possible."""
-    path = file.path.with_name(f"{file_stem(study)}.png")
+def picture_beside(usual: Path, copy: Path | None) -> PictureFile:
+    """The usual picture; of a study in a copy of its database one beside that, relative to the working folder."""
+    path = usual
+    if copy is not None:
+        path = copy.with_name(usual.name if copy.stem == usual.stem else f"{copy.stem}-{usual.name}")
     return PictureFile(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 

@@ -24,7 +24,7 @@ from flexibo.cli._measure import (
     set_budget,
 )
 from flexibo.cli._options import ExecutionOptions, StudyOptions
-from flexibo.cli._outcome import Report, picture_beside, report, resume_command, typed_picture
+from flexibo.cli._outcome import PictureFile, Report, picture_beside, report, resume_command, typed_picture
 from flexibo.cli._storage import storage_url, stored_origin
 from flexibo.cli._text import count_of_designs, typed_command
 from flexibo.errors import InvalidValueError, SettingsDifferError, UnknownNameError
@@ -34,7 +34,7 @@ from flexibo.storage import shown_url
 from flexibo.study import Study
 from flexibo.study.stored import stored_study
 from flexibo.studyfile import ExecutorChoice, StudyFile, has_changed, is_from_file, read_study_file, stored_file
-from flexibo.studyfile.file import dependence_hints
+from flexibo.studyfile.file import dependence_hints, file_stem
 from flexibo.systems.catalogue import SYSTEMS
 from flexibo.systems.recorded import recordings
 
@@ -74,14 +74,14 @@ def join_study(given: StudyOptions, file: Path | None) -> tuple[Study, StudyFile
     if file is not None:
         found = read_study_file(file)
         url = chosen_storage(found, given)
-        return found.joined(url, given.name or found.name, lease=lease), found, url
+        return found.joined(url, given.name or found.name, lease=lease), found.measuring_for(url), url
     url = storage_url(given.storage)
     name = stored_study(url, given.name or None)[1]
     origin = stored_origin(url, name)
     if not is_from_file(origin):
         return None
     found = stored_file(origin, name)
-    return found.joined(url, name, lease=lease), found, url
+    return found.joined(url, name, lease=lease), found.measuring_for(url), url
 
 
 def chosen_storage(file: StudyFile, given: StudyOptions) -> str:
@@ -109,7 +109,7 @@ def run_file(
     if dry_run:
         show_plan(file, url, settings, executor, json=json)
         return
-    picture = typed_picture(out) or picture_beside(file, name)
+    picture = typed_picture(out) or _picture(file, name, url)
     if given.budget_seconds is not None:
         settings["budget"] = opening_budget(url, name, given.budget_seconds)
     study = _open_study(file, {**settings, "storage": url})
@@ -117,7 +117,7 @@ def run_file(
     command = partial(typed_command, ["flexibo", "run", str(path)])
     again = _typed_again(given, execution)
     about = Report.before(study, url, command, again, picture, manual=file.by_hand, json=json)
-    _measure_and_report(study, file, execution, executor, about)
+    _measure_and_report(study, file.measuring_for(url), execution, executor, about)
 
 
 def resume_file(
@@ -134,7 +134,7 @@ def resume_file(
     set_budget(study, given, quiet=json)
     add_stop_rules(study, given)
     again = {"--certified-error": given.certified_error, **_execution_again(execution), "--file": named}
-    picture, command = picture_beside(file, study.name), partial(resume_command, url, study.name)
+    picture, command = _picture(file, study.name, url), partial(resume_command, url, study.name)
     about = Report.before(
         study, url, command, again, picture, manual=file.by_hand, json=json, is_confirming=confirming is not None
     )
@@ -175,6 +175,10 @@ def _measure_and_report(
             queued = study.confirm(**asdict(confirming))
         study.close()
     report(study, about, ran=bool(objectives), queued=queued)
+
+
+def _picture(file: StudyFile, study: str, url: str) -> PictureFile:
+    return picture_beside(file.path.with_name(f"{file_stem(study)}.png"), file.other_database(url))
 
 
 def _study_settings(file: StudyFile, given: StudyOptions) -> dict[str, Any]:

@@ -18,12 +18,12 @@ from flexibo.cli._measure import (
     set_budget,
 )
 from flexibo.cli._options import ExecutionOptions, StudyOptions, SystemOptions
-from flexibo.cli._outcome import PictureFile, Report, report, resume_command, typed_picture
+from flexibo.cli._outcome import PictureFile, Report, picture_beside, report, resume_command, typed_picture
 from flexibo.cli._run_file import check_is_system
 from flexibo.cli._storage import load_study, storage_url, stored_origin
 from flexibo.cli._text import count_of_designs
 from flexibo.errors import InvalidValueError
-from flexibo.storage import shown_url, stored_studies
+from flexibo.storage import shown_url, sqlite_file, stored_studies
 from flexibo.study import Study
 from flexibo.studyfile import ExecutorChoice
 from flexibo.systems.base import System
@@ -54,7 +54,7 @@ def run_system(
     url = given.storage or f"sqlite:///{built.system.name}.db"
     again = {"--data": options.data, "--only": list(execution.only), "--executor": execution.executor}
     command = partial(resume_command, url, given.name)
-    about = Report.before(study, url, command, again, picture or _default_picture(built), json=json)
+    about = Report.before(study, url, command, again, picture or _default_picture(built, url), json=json)
     _measure_and_report(study, built.system, execution, executor, about)
 
 
@@ -81,7 +81,7 @@ def resume_system(
     add_stop_rules(study, given)
     again = {"--data": options.data, "--only": list(execution.only)}
     command = partial(resume_command, url, given.name)
-    picture, is_confirming = _default_picture(built), confirming is not None
+    picture, is_confirming = _default_picture(built, url), confirming is not None
     about = Report.before(study, url, command, again, picture, json=json, is_confirming=is_confirming)
     _measure_and_report(study, built.system, execution, executor, about, confirming)
 
@@ -129,8 +129,9 @@ def _only_study(url: str, system: str) -> str:
     )
 
 
-def _default_picture(built: BuiltSystem) -> PictureFile:
-    return PictureFile(Path(f"{built.system.name}.png"))
+def _default_picture(built: BuiltSystem, url: str) -> PictureFile:
+    usual, database = Path(f"{built.system.name}.png"), sqlite_file(url)
+    return picture_beside(usual, None if database == usual.with_suffix(".db").absolute() else database)
 
 
 def _measure_and_report(

@@ -16,10 +16,14 @@ STORAGE_VARIABLE = "FLEXIBO_STORAGE"
 
 
 def storage_url(given: str, *, folder: Path = Path()) -> str:
-    """The storage that was given, or the only database file in the folder."""
+    """The storage that was given, or the only database file in the folder that is no backup."""
     if given:
         return given
     files = sorted(path.name for path in folder.glob("*.db") if path.is_file())
+    if len(files) > 1:
+        from flexibo.storage.backup import is_backup
+
+        files = [name for name in files if not is_backup(folder / name)] or files
     if len(files) == 1:
         return f"sqlite:///{folder / files[0]}"
     if not files:
@@ -27,9 +31,9 @@ def storage_url(given: str, *, folder: Path = Path()) -> str:
             "No storage was given, and there is no .db file here; create a study with flexibo init or flexibo run, "
             f"give --storage sqlite:///FILE, or set {STORAGE_VARIABLE}."
         )
-    found = f"there are {', '.join(files[:4])}{', ...' if len(files) > 4 else ''} here"
     raise InvalidValueError(
-        f"No storage was given ({found}); give --storage sqlite:///FILE with one of them, or set {STORAGE_VARIABLE}."
+        f"Several .db files are here: {', '.join(files[:10])}{', ...' if len(files) > 10 else ''}; choose one, as in "
+        f"--storage sqlite:///{folder / files[0]}, or set {STORAGE_VARIABLE}."
     )
 
 

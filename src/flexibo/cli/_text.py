@@ -105,6 +105,15 @@ def count_of_designs(number: float) -> str:
     return "infinitely many" if number == float("inf") else f"{number:,}"
 
 
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """A number of things.
+
+    >>> counted(1, "row"), counted(2, "row"), counted(0, "entry", "entries")
+    ('1 row', '2 rows', '0 entries')
+    """
+    return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
+
+
 def typed_command(words: Sequence[str], options: Mapping[str, object]) -> str:
     """A command as it can be typed; options that are None, False or empty are left out, a list is repeated.
 

@@ -13,10 +13,10 @@ import typer
 
 from flexibo._internal.text import printable
 from flexibo.cli._exit_status import ExitStatus
-from flexibo.cli._files import check_free, whole_file
+from flexibo.cli._files import check_free, read_lines, whole_file
 from flexibo.cli._options import JSONFlag, StorageURL, StudyName
-from flexibo.cli._text import print_json
-from flexibo.cli.verify import StudyPlace, place_url, shown_numbers
+from flexibo.cli._text import counted, print_json, typed_command
+from flexibo.cli.verify import StudyPlace, is_export, place_url, shown_numbers
 from flexibo.storage import StorageError
 from flexibo.storage.base import Content
 
@@ -36,13 +36,18 @@ def salvage(
 ) -> None:
     """Bring out everything that can be read of damaged studies into a new file, and say what is lost.
 
-    The damaged storage is only read. Events that do not agree with their checksum are left out. Exit status 1 means
-    that something is lost or uncertain.
+    STUDY may also be a FILE.jsonl of 'flexibo export' or 'flexibo backup', which is read line by line. The damaged
+    storage is only read. Events that do not agree with their checksum are left out. Exit status 1 means that something
+    is lost or uncertain.
     """
-    from flexibo.transfer import salvaged
+    from flexibo.transfer import salvaged, salvaged_lines
 
     check_free(out, force=force)
-    found = salvaged(place_url(study, storage), name)
+    if is_export(study):
+        with read_lines(Path(study)) as lines:
+            found = [salvaged_lines(lines, study)]
+    else:
+        found = salvaged(place_url(study, storage), name)
     usable = [one for one in found if one.contents]
     if usable:
         _write(usable, out, force=force)
@@ -51,7 +56,7 @@ def salvage(
         print_json([{key: value for key, value in one.items() if key != "contents"} for one in facts])
     else:
         for one in found:
-            typer.echo(printable("\n".join(_said(one, out))))
+            typer.echo(printable("\n".join(_said(one, out, is_only=len(usable) == 1))))
     if not all(one.is_whole for one in found):
         raise typer.Exit(ExitStatus.NOTHING)
 
@@ -73,14 +78,14 @@ def _contents(one: Salvaged, _: object) -> Sequence[Content]:
     return one.contents
 
 
-def _said(one: Salvaged, out: Path) -> list[str]:
+def _said(one: Salvaged, out: Path, *, is_only: bool) -> list[str]:
     """The report on one study, a line for each kind of loss."""
     if not one.contents:
         lines = [f"Study {one.name!r}: nothing could be brought out, as what it was created with is lost."]
     else:
         budget = "without a budget" if one.budget is None else f"with a budget of {one.budget:g}"
-        counts = f"{len(one.contents)} events with {one.measurements} measurements"
-        lines = [f"Study {one.name!r}: {counts} are in {out}, {budget}."]
+        counts = f"{counted(len(one.contents), 'event')} with {counted(one.measurements, 'measurement')}"
+        lines = [f"Study {one.name!r}: {out} has {counts}, {budget}."]
     if one.missing:
         lines.append(f"  Lost: event {shown_numbers(one.missing)}. What was lost at the end is not known.")
     if one.changed:
@@ -88,7 +93,7 @@ def _said(one: Salvaged, out: Path) -> list[str]:
     if one.unchecked:
         lines.append(f"  Not checked, as the event before is lost: event {shown_numbers(one.unchecked)}.")
     if not one.has_checksums:
-        lines.append("  Nothing could be checked: it was written by an older version, without checksums.")
+        lines.append("  No value could be checked: exports and studies of older versions have no checksums.")
     for number, reason in list(one.dropped.items())[:MOST_REASONS] if one.contents else ():
         lines.append(f"  Left out: event {number}, {reason}")
     if one.contents and len(one.dropped) > MOST_REASONS:
@@ -98,5 +103,10 @@ def _said(one: Salvaged, out: Path) -> list[str]:
     if one.missing or one.changed or one.problem:
         lines.append("  Check the budget and the rules for stopping: a later change may be among what is lost.")
     if one.contents:
-        lines.append(f"  Go on with flexibo resume --storage sqlite:///{out}.")
+        can_resume = bool(one.contents[0].get("origin"))  # otherwise its functions are in a program
+        next_command = typed_command(
+            ["flexibo", "resume" if can_resume else "status"],
+            {"--storage": f"sqlite:///{out}", "--name": "" if is_only else one.name},
+        )
+        lines.append(f"  {'Resume' if can_resume else 'Look at it'} with: {next_command}")
     return lines

@@ -13,8 +13,8 @@ from flexibo._internal.text import printable
 from flexibo.cli._exit_status import ExitStatus
 from flexibo.cli._files import read_lines
 from flexibo.cli._options import JSONFlag, StorageURL, StudyName
-from flexibo.cli._storage import STORAGE_VARIABLE, storage_url
-from flexibo.cli._text import print_json
+from flexibo.cli._storage import STORAGE_VARIABLE, has_password, short_url, storage_url
+from flexibo.cli._text import counted, print_json, typed_command
 from flexibo.errors import InvalidValueError
 from flexibo.storage import shown_url
 
@@ -33,15 +33,20 @@ def verify(study: StudyPlace = "", storage: StorageURL = "", name: StudyName = "
 
     STUDY may also be a FILE.jsonl of 'flexibo export'. Exit status 1 means that something is damaged.
     """
-    from flexibo.transfer import verified
+    from flexibo.transfer import verified, verified_lines
 
-    is_export = study.endswith(".jsonl")
-    found = [_verified_export(Path(study))] if is_export else verified(place_url(study, storage), name)
+    if is_export(study):
+        place = study
+        with read_lines(Path(study)) as lines:
+            found = [verified_lines(lines, study)]
+    else:
+        url = place_url(study, storage)
+        place, found = short_place(url), verified(url, name)
     if json:
         print_json([asdict(one) for one in found])
     else:
         for one in found:
-            typer.echo(printable(_said(one)))
+            typer.echo(printable(_said(one, place)))
     if any(one.problem for one in found):
         raise typer.Exit(ExitStatus.NOTHING)
 
@@ -67,21 +72,19 @@ def shown_numbers(numbers: tuple[int, ...]) -> str:
     return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
 
 
-def _verified_export(path: Path) -> Verified:
-    from flexibo.transfer import Verified, read_events
-    from flexibo.transfer.study_copies import copy_of
-
-    with read_lines(path) as lines:
-        try:
-            exported = read_events(lines, str(path))
-        except InvalidValueError as error:
-            return Verified(str(path), 0, 0, str(error), has_checksums=False)
-    history = copy_of(exported.contents, exported.name).study.history
-    return Verified(exported.name, len(exported.contents), len(history.measurements), has_checksums=False)
+def is_export(study: str) -> bool:
+    """Whether a place is the file of an export."""
+    return study.endswith(".jsonl") and "://" not in study
 
 
-def _said(one: Verified) -> str:
-    counts = f"{one.events} events with {one.measurements} measurements"
+def short_place(url: str) -> str:
+    """A storage as it can be given to commands: a file, or a URL; empty if that has a password."""
+    shown = short_url(url)
+    return "" if has_password(url) else shown.removeprefix("sqlite:///") or shown
+
+
+def _said(one: Verified, place: str) -> str:
+    counts = f"{counted(one.events, 'event')} with {counted(one.measurements, 'measurement')}"
     if not one.problem:
         how = (
             "and agree with their checksums"
@@ -94,5 +97,6 @@ def _said(one: Verified) -> str:
         parts.append(f"Missing: event {shown_numbers(one.missing)}.")
     if one.changed:
         parts.append(f"Changed: event {shown_numbers(one.changed)}.")
-    parts.append(f"Readable: {counts}; flexibo salvage brings them out.")
+    salvage = typed_command(["flexibo", "salvage", *[place] * bool(place)], {"--out": "salvaged.db"})
+    parts.append(f"Readable: {counts}. Bring them out with: {salvage}")
     return " ".join(parts)

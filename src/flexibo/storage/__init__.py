@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flexibo.storage._urls import check_url, shown_url
+from flexibo.storage._urls import check_url, rescue_advice, shown_url, sqlite_file
 from flexibo.storage.base import LogReplacedError, MemoryStorage, NoSuchStorageError, Sign, Storage, StorageError
 
 if TYPE_CHECKING:
@@ -22,7 +22,9 @@ __all__ = [
     "StorageError",
     "network_type",
     "open_storage",
+    "rescue_advice",
     "shown_url",
+    "sqlite_file",
     "stored_studies",
 ]
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from flexibo.storage.base import Content, LogReplacedError, StorageError, parsed_object
+from flexibo.storage.base import Content, DamagedStudyError, LogReplacedError, parsed_object
 
 DIGEST_BYTES = 16
 _REMEMBERED = 100
@@ -108,18 +108,18 @@ def checked_contents(
     rows = rows[1:] if known.events else rows
     for expected, (number, text, stored) in enumerate(rows, start=known.events):
         if number != expected:
-            raise _damaged(expected, "is missing", study)
+            raise _damaged(expected, "is missing", study, where)
         if not isinstance(text, str):
-            raise _damaged(expected, "cannot be read", study)
+            raise _damaged(expected, "cannot be read", study, where)
         digest = next_digest(digest, text)
         if stored is not None and stored != digest:
-            raise _damaged(expected, "does not agree with its checksum", study)
+            raise _damaged(expected, "does not agree with its checksum", study, where)
         if later and later.pop(number + 1, digest) != digest:
             raise _replaced(number + 1, study, where)
         if number >= after:
             content = parsed_object(text)
             if content is None:
-                raise _damaged(expected, "cannot be read", study)
+                raise _damaged(expected, "cannot be read", study, where)
             found.append(content)
     if later:
         raise lost_events(max(later), study, where)
@@ -134,8 +134,8 @@ def lost_events(events: int, study: str, where: str) -> LogReplacedError:
     )
 
 
-def _damaged(number: int, what: str, study: str) -> StorageError:
-    return StorageError(f"Event {number} of study {study!r} {what}: the database is damaged, restore a copy of it.")
+def _damaged(number: int, what: str, study: str, where: str) -> DamagedStudyError:
+    return DamagedStudyError(f"Event {number} of study {study!r} {what}: {where} is damaged.", where)
 
 
 def _replaced(events: int, study: str, where: str) -> LogReplacedError:

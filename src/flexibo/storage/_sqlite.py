@@ -24,12 +24,13 @@ from flexibo.storage._file_watch import Change, FileWatch, locks_of
 from flexibo.storage._frozen_writers import finish_frozen_writes, writers
 from flexibo.storage._schema import bring_up_to_date
 from flexibo.storage._sqlite_inspection import check_place, file_uri, may_be_written, reading_options, schema_of
+from flexibo.storage._urls import rescue_advice
 from flexibo.storage.base import StorageError
 
 logger = logging.getLogger(__name__)
 # Python 3.10 does not expose SQLite's error codes; its messages have not changed in twenty years.
 _BUSY = ("database is locked", "locking protocol")
-_DAMAGED = "the file is damaged, so restore it from a copy"
+_DAMAGED = "the file is damaged"
 _REASONS = {
     "database or disk is full": "the disk is full, so make room and try again",
     "disk I/O error": "the disk refused to read or write (it may be full, broken or gone)",
@@ -180,7 +181,8 @@ class SQLite:
             held = ", ".join(f"process {pid}" for pid in writers(locks_of(self.path)))
             return f"{self.shown} is locked by {held or 'another process'} that does not finish its write"
         reason = _DAMAGED if message.startswith("Could not decode") else _REASONS.get(message, message)
-        return f"{self.shown} cannot be used: {reason}"
+        more = f". {rescue_advice(self.shown).rstrip('.')}" if reason is _DAMAGED else ""
+        return f"{self.shown} cannot be used: {reason}{more}"
 
     def _open(self) -> sqlite3.Connection:
         """Open the file, without SQLite's own retries: they wait long and unfairly with many writers."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from flexibo.storage._file_watch import log_of
-from flexibo.storage.base import NoSuchStorageError, StorageError
+from flexibo.storage.base import DamagedStudyError, NoSuchStorageError, StorageError
 
 MAGIC = b"SQLite format 3\0"
 SMALLEST = 512  # bytes of the smallest page: SQLite would overwrite a shorter file like a new one
@@ -146,14 +146,15 @@ def _too_short(path: Path) -> StorageError:
 
 
 def _no_database(path: Path) -> StorageError:
-    return StorageError(
-        f"{path} is not a SQLite database, or its beginning is damaged; nothing was changed, choose another file for "
-        "the storage."
+    return DamagedStudyError(
+        f"{path} is not a SQLite database, or its beginning is damaged; nothing was changed. If it never held a study, "
+        "choose another file for the storage.",
+        str(path),
     )
 
 
-def _damaged(path: Path, why: str) -> StorageError:
-    return StorageError(f"{path} is damaged and cannot be used ({why}); nothing was changed, restore it from a copy.")
+def _damaged(path: Path, why: str) -> DamagedStudyError:
+    return DamagedStudyError(f"{path} is damaged and cannot be used ({why}); nothing was changed.", str(path))
 
 
 def _state(path: Path) -> object:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
+from pathlib import Path, PurePath
 
 from flexibo.errors import InvalidTypeError, InvalidValueError
 
@@ -43,6 +45,33 @@ def shown_url(url: str) -> str:
     place, asked, options = where.partition("?")
     secret = f":{HIDDEN}" if colon else ""
     return f"{scheme}://{user}{secret}{at}{_shown_place(place)}{asked}{_shown_options(options)}"
+
+
+def sqlite_file(url: str) -> Path | None:
+    """The file of a SQLite URL; None for a database on a server."""
+    scheme, _, path = url.partition(":///")
+    return Path(path).expanduser().absolute() if scheme.startswith("sqlite") and path else None
+
+
+def rescue_advice(where: str) -> str:
+    """The commands that show what is damaged in a file or a database, and bring out the rest.
+
+    >>> rescue_advice("/data/study.db")
+    'Next: flexibo verify /data/study.db (shows the damage), flexibo salvage /data/study.db --out study-salvaged.db \
+(brings out the rest), or restore a copy.'
+
+    Args:
+        where: The file, or the URL without its secrets.
+    """
+    if not where:
+        return "Restore a copy of it."
+    out = "salvaged.db" if "://" in where else f"{PurePath(where).stem}-salvaged.db"
+    place = f" {shlex.quote(where)}" if HIDDEN not in where else ""
+    hint = "" if place else ", with FLEXIBO_STORAGE set to its URL"
+    return (
+        f"Next: flexibo verify{place} (shows the damage), flexibo salvage{place} --out {shlex.quote(out)} (brings out "
+        f"the rest){hint}, or restore a copy."
+    )
 
 
 def check_url(url: object) -> None:

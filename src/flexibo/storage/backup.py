@@ -15,6 +15,8 @@ from flexibo.storage._urls import shown_url
 from flexibo.storage.base import Content, NoSuchStorageError, StorageError
 from flexibo.storage.sql import PATIENCE, SQLStorage, StoredStudy, file_of, stored_studies
 
+BACKUP = 0x464C42  # the user version in the header of a SQLite file that is a backup
+
 
 def back_up(url: str, target: Path) -> list[StoredStudy]:
     """Copy a database to a new SQLite file, while others may write to it; returns the studies that the copy holds.
@@ -30,10 +32,27 @@ def back_up(url: str, target: Path) -> list[StoredStudy]:
             _copy_file(file, target)
         else:
             _copy_studies(url, found, target)
+        _mark(target)
         _flush(target)
     except (sqlite3.Error, OSError) as error:
         raise StorageError(f"{shown_url(url)} could not be copied: {error}. Nothing was changed.") from None
     return stored_studies(f"sqlite:///{target.absolute()}")
+
+
+def is_backup(path: Path) -> bool:
+    """Whether a SQLite file was written by `back_up`, so that another one is meant where none is named."""
+    try:
+        with closing(sqlite3.connect(file_uri(path, reading_options(path)), uri=True)) as connection:
+            return bool(connection.execute("PRAGMA user_version").fetchone() == (BACKUP,))
+    except (sqlite3.Error, OSError):
+        return False
+
+
+def _mark(target: Path) -> None:
+    """Note in the header of a file that it is a backup; whoever names it uses it like any other."""
+    with closing(sqlite3.connect(target)) as copy:
+        copy.execute(f"PRAGMA user_version={BACKUP}")
+        copy.execute("PRAGMA journal_mode=DELETE")  # one file, without a log beside it
 
 
 def _copy_file(path: Path, target: Path) -> None:
@@ -44,7 +63,6 @@ def _copy_file(path: Path, target: Path) -> None:
     ):
         source.backup(copy)
         _forget_workers(copy)
-        copy.execute("PRAGMA journal_mode=DELETE")  # one file, without a log beside it
 
 
 def _forget_workers(copy: sqlite3.Connection) -> None:

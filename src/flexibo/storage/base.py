@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from flexibo.errors import FlexiBOError
+from flexibo.storage._urls import rescue_advice
 
 Content: TypeAlias = dict[str, Any]  # an event as a dictionary ready for JSON
 Decide: TypeAlias = Callable[[list[Content]], Sequence[Mapping[str, Any]]]
@@ -25,6 +26,23 @@ class NoSuchStorageError(StorageError):
 
 class NewerSchemaError(StorageError):
     """The storage was written by a newer version of flexibo."""
+
+
+class DamagedStudyError(StorageError):
+    """Something that is stored cannot be read, or does not agree with its checksum.
+
+    Args:
+        damage: A sentence about what is wrong.
+        where: The file, or the URL without its secrets, as it can be given to commands; empty if it is not known.
+    """
+
+    def __init__(self, damage: str, where: str) -> None:
+        super().__init__(damage, where)
+        self.damage = damage
+        self.where = where
+
+    def __str__(self) -> str:
+        return f"{self.damage} {rescue_advice(self.where)}"
 
 
 class LogReplacedError(StorageError):
@@ -100,6 +118,11 @@ def first_event(storage: Storage) -> Content | None:
     """The event that a study begins with; None if there is no study."""
     found = storage.between(0, 1) if isinstance(storage, SnapshotStorage) else storage.read()
     return found[0] if found else None
+
+
+def place_of(storage: Storage) -> str:
+    """Where a storage is, as it can be given to commands; empty if it has no place."""
+    return str(getattr(storage, "place", ""))
 
 
 class MemoryStorage:

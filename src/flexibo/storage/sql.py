@@ -60,6 +60,11 @@ class SQLStorage:
         return self._ready
 
     @property
+    def place(self) -> str:
+        """The file, or the URL without its secrets, as it can be given to commands."""
+        return self._shown
+
+    @property
     def unstored(self) -> Path:
         """The file for answers that could not be stored: beside a SQLite file, or in the working folder."""
         database = self._session.database

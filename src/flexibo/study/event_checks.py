@@ -13,7 +13,7 @@ from flexibo.history import History, events
 from flexibo.objectives import LARGEST, Objective
 from flexibo.optimizer import StopKind
 from flexibo.space import Space
-from flexibo.storage.base import StorageError
+from flexibo.storage.base import DamagedStudyError
 from flexibo.study.settings import ADDED_LATER, MOST_CANDIDATES, Settings
 from flexibo.study.stop_rules import stop_rules
 
@@ -172,17 +172,19 @@ def check_meaning(settings: Mapping[str, Any]) -> None:
         Objective.from_dict(objective)
 
 
-def check_first(content: Mapping[str, Any], study: str) -> None:
-    """Refuse a stored event that no study can begin with."""
+def check_first(content: Mapping[str, Any], study: str, where: str = "") -> None:
+    """Refuse a stored event that no study can begin with; `where` is the storage, for the message."""
     try:
         check_beginning(content)
         check_meaning(content["settings"])
     except DAMAGE as error:
-        raise damaged_event(0, f"study {study!r}", error) from None
+        raise damaged_event(0, f"study {study!r}", error, where) from None
 
 
 def damage(error: BaseException) -> str:
     """The description of one of `DAMAGE`, as the end of a sentence."""
+    if isinstance(error, DamagedStudyError):
+        return error.damage
     if isinstance(error, FlexiBOError):
         return str(error)
     if isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
@@ -190,9 +192,9 @@ def damage(error: BaseException) -> str:
     return f"it is not an event of a study ({type(error).__name__}: {error})."
 
 
-def damaged_event(number: int, study: str, error: BaseException, remedy: str = "Restore a copy of it.") -> StorageError:
+def damaged_event(number: int, study: str, error: BaseException, where: str = "") -> DamagedStudyError:
     """The error for a stored event that raised one of `DAMAGE`; `study` is text such as "study 'net'"."""
-    return StorageError(f"Event {number} of {study} is damaged: {damage(error)} {remedy}")
+    return DamagedStudyError(f"Event {number} of {study} is damaged: {damage(error)}", where)
 
 
 def check_fields(content: Mapping[str, Any], kind: str) -> None:

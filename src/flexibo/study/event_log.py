@@ -12,12 +12,13 @@ from typing import Any, TypeAlias
 
 from flexibo._internal.interrupts import deferred_interrupts
 from flexibo._internal.version import __version__
+from flexibo.errors import InvalidValueError
 from flexibo.history import History
 from flexibo.history.events import Event, Failed, Told, UnknownEventError, event_to_dict, events_from_dicts
 from flexibo.history.state import packed, restore
 from flexibo.storage import Storage, StorageError
-from flexibo.storage.base import Snapshot, SnapshotStorage, first_event
-from flexibo.study.event_checks import DAMAGE, EventCheck, check_beginning, damaged_event
+from flexibo.storage.base import Snapshot, SnapshotStorage, first_event, place_of
+from flexibo.study.event_checks import DAMAGE, EventCheck, check_beginning, damage, damaged_event
 
 ANSWERS = ("told", "failed", "spent")  # the kinds of events that answer an attempt
 Notify: TypeAlias = Callable[[Event], object]
@@ -95,7 +96,7 @@ class EventLog:
         try:
             return events_from_dicts(contents, self.history.space)
         except DAMAGE as error:
-            raise damaged_event(start, self._subject, error) from None
+            raise damaged_event(start, self._subject, error, place_of(self._storage)) from None
 
     def _keep_snapshot(self) -> None:
         """Store the state of the history if it has grown enough since the last time."""
@@ -202,16 +203,13 @@ class EventLog:
                 raise
             except DAMAGE as error:
                 number = len(self.history.events) + len(events)
-                raise damaged_event(number, self._subject, error, self._remedy(content)) from None
+                if self.history.space.valid is not None and "design" in content:
+                    error = InvalidValueError(f"{damage(error)} Open the study with the rule it was created with.")
+                raise damaged_event(number, self._subject, error, place_of(self._storage)) from None
         return events
 
     def _check_beginning(self, content: Mapping[str, Any]) -> None:
         try:
             check_beginning(content)
         except DAMAGE as error:
-            raise damaged_event(0, self._subject, error) from None
-
-    def _remedy(self, content: Mapping[str, Any]) -> str:
-        if self.history.space.valid is not None and "design" in content:
-            return "Open the study with the rule it was created with, or restore a copy of it."
-        return "Restore a copy of it."
+            raise damaged_event(0, self._subject, error, place_of(self._storage)) from None

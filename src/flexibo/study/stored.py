@@ -7,7 +7,7 @@ from typing import Any
 
 from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
 from flexibo.storage import NoSuchStorageError, Storage, open_storage, shown_url, stored_studies
-from flexibo.storage.base import first_event
+from flexibo.storage.base import first_event, place_of
 from flexibo.study.event_checks import check_first
 
 
@@ -22,7 +22,7 @@ def stored_study(storage: str | Storage | None, name: str | None) -> tuple[Stora
     if begun is None:
         raise NoSuchStorageError(f"The storage holds no study {name!r}; start one with Study(..., storage=...).")
     name = name or "study"
-    check_first(begun, name)
+    check_first(begun, name, place_of(storage))
     return storage, name, begun["settings"]
 
 

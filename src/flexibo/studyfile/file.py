@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from flexibo.executors import Measure
 from flexibo.objectives import Objective
 from flexibo.space import Space
+from flexibo.storage import sqlite_file
 from flexibo.storage.heartbeat import LEASE
 from flexibo.study import Study
 from flexibo.study.stored import stored_study
@@ -72,6 +73,18 @@ class StudyFile:
         """What is stored to find the file again: its path and its SHA-256, but none of its commands."""
         return {"study_file": str(self.path), "sha256": self.source.digest}
 
+    def other_database(self, url: str) -> Path | None:
+        """The SQLite file of a URL if it is not the one of this study file, as after a backup; otherwise None."""
+        file = sqlite_file(url)
+        return None if file == sqlite_file(self.storage) else file
+
+    def measuring_for(self, url: str) -> StudyFile:
+        """The study file for a study in this database: a copy keeps the logs of its commands beside itself."""
+        copy = self.other_database(url)
+        if copy is None:
+            return self
+        return replace(self, measures={name: _logging_beside(copy, one) for name, one in self.measures.items()})
+
     def study(self, **changed: Any) -> Study:
         """The study, new or resumed; `changed` are arguments of `flexibo.Study` that replace what the file says."""
         given = {"name": self.name, "storage": self.storage, **self.settings, **changed}
@@ -94,6 +107,12 @@ class StudyFile:
             name=name,
             lease=self.settings.get("lease", LEASE) if lease is None else lease,
         )
+
+
+def _logging_beside(database: Path, measure: Measure) -> Measure:
+    if not isinstance(measure, Command) or not measure.logs:
+        return measure
+    return replace(measure, logs=str(database.with_name(f"{database.stem}-{Path(measure.logs).name}")))
 
 
 def read_file_text(path: Path) -> FileText:

@@ -7,7 +7,7 @@ from flexibo.transfer._event_file import Exported, event_lines, import_events, r
 from flexibo.transfer._result_table import Results, import_results, option_value, read_results
 from flexibo.transfer._unstored_answers import holds_answers, import_answers, read_answers
 from flexibo.transfer.evaluations import STATES, Record, records, table_lines
-from flexibo.transfer.salvage import Salvaged, Verified, salvaged, verified
+from flexibo.transfer.salvage import Salvaged, Verified, salvaged, salvaged_lines, verified, verified_lines
 from flexibo.transfer.study_copies import StudyCopy, not_stored, study_copy
 
 __all__ = [
@@ -30,7 +30,9 @@ __all__ = [
     "read_results",
     "records",
     "salvaged",
+    "salvaged_lines",
     "study_copy",
     "table_lines",
     "verified",
+    "verified_lines",
 ]

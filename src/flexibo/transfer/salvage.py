@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import PurePath
 from typing import Any
 
 from flexibo.errors import InvalidValueError
@@ -12,6 +13,7 @@ from flexibo.storage import NoSuchStorageError, StorageError, open_storage, stor
 from flexibo.storage.base import Content, NewerSchemaError
 from flexibo.storage.recovery import FoundEvent, Verdict, readable_events
 from flexibo.study.event_checks import DAMAGE, EventCheck, check_beginning, check_meaning, damage
+from flexibo.transfer._event_file import DamagedExportError, read_events, readable_lines
 from flexibo.transfer.study_copies import copy_of
 
 ANSWERS = ("told", "failed", "released", "reissued", "spent")
@@ -82,7 +84,7 @@ def verified(url: str, name: str = "") -> list[Verified]:
     except (NoSuchStorageError, NewerSchemaError):
         raise
     except StorageError as error:
-        names, problem = list(readable_events(url)), str(error)
+        names, problem = list(readable_events(url)), damage(error)
         if not names:
             raise
     _check_name(url, name, names)
@@ -97,9 +99,33 @@ def salvaged(url: str, name: str = "") -> list[Salvaged]:
     try:
         stored, problem = {study.name: study.events for study in stored_studies(url)}, ""
     except StorageError as error:
-        stored, problem = {}, str(error)
+        stored, problem = {}, damage(error)
     left = [_salvaged(one, events) for one, events in found.items() if name in ("", one)]
     return [replace(one, problem=problem or _fewer(len(found[one.name]), stored.get(one.name, 0))) for one in left]
+
+
+def verified_lines(lines: Iterable[bytes], source: str) -> Verified:
+    """Whether an export of a study, which has no checksums, can be read and fits together."""
+    content = list(lines)
+    try:
+        exported = read_events(content, source)
+    except DamagedExportError as error:
+        left = salvaged_lines(content, source)
+        events = len(left.contents) + len(left.dropped)
+        return Verified(left.name, events, left.measurements, error.damage, left.missing, has_checksums=False)
+    history = copy_of(exported.contents, exported.name).study.history
+    return Verified(exported.name, len(exported.contents), len(history.measurements), has_checksums=False)
+
+
+def salvaged_lines(lines: Iterable[bytes], source: str) -> Salvaged:
+    """What is left of an export of a study, line by line; without a heading it has the name of its file."""
+    name, count, found = readable_lines(lines, source)
+    events = [FoundEvent(number, content, Verdict.UNCHECKED) for number, content in found.items()]
+    left = _salvaged(name or PurePath(source).stem, events, may_have_gaps=len(found) != count)
+    if count is None:
+        return replace(left, problem=f"The first line of {source} is damaged, so how many events it had is unknown.")
+    more = f"It holds {len(found)} events and should hold {count}." if len(found) > count else ""
+    return replace(left, problem=more or _fewer(len(found), count))
 
 
 def _fewer(found: int, stored: int) -> str:
@@ -134,8 +160,11 @@ def _check_name(url: str, name: str, names: Sequence[str] | Mapping[str, object]
         raise InvalidValueError(f"There is no study {name!r}; there is {', '.join(map(repr, names))}.")
 
 
-def _salvaged(name: str, events: Sequence[FoundEvent]) -> Salvaged:
-    """A study from the events that agree with their checksum, or that cannot be checked."""
+def _salvaged(name: str, events: Sequence[FoundEvent], *, may_have_gaps: bool = False) -> Salvaged:
+    """A study from the events that agree with their checksum, or that cannot be checked.
+
+    If it `may_have_gaps`, events may be lost of which the numbers do not tell.
+    """
     numbers = {event.number for event in events}
     missing = tuple(number for number in range(max(numbers, default=-1) + 1) if number not in numbers)
     changed = tuple(event.number for event in events if event.verdict is Verdict.CHANGED)
@@ -152,10 +181,14 @@ def _salvaged(name: str, events: Sequence[FoundEvent]) -> Salvaged:
         return Salvaged(name, (), 0, None, missing, changed, (), dropped, has_checksums)
     first_lost = min(missing + changed, default=len(good))
     for event in good[1:]:
+        has_gaps = bool(dropped) or event.number > first_lost
         try:
-            replay.add(event.content, has_gaps=bool(dropped) or event.number > first_lost)
+            replay.add(event.content, has_gaps=has_gaps)
         except DAMAGE as error:
-            dropped[event.number] = damage(error)
+            if may_have_gaps and not has_gaps and replay.fits_after_gap(event.content):
+                first_lost = event.number
+            else:
+                dropped[event.number] = damage(error)
     history = replay.history
     left = tuple(number for number in unchecked if number not in dropped)
     count, budget = len(history.measurements), history.budget
@@ -194,6 +227,14 @@ class _Replay:
         if kind == "asked":
             self._numbers[content["number"]] = asked
         self.contents.append(changed)
+
+    def fits_after_gap(self, content: Content) -> bool:
+        """Add an event that did not fit as if others were lost before it, if it fits then."""
+        try:
+            self.add(content, has_gaps=True)
+        except DAMAGE:
+            return False
+        return True
 
     def _queued(self, content: Content) -> int | None:
         """The number of the queued design that a question belongs to, if that was brought out."""

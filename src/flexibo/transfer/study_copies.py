@@ -8,7 +8,7 @@ from typing import Any
 
 from flexibo.belief.costs import TRANSFORMS
 from flexibo.storage import MemoryStorage, Sign, Storage
-from flexibo.storage.base import Content
+from flexibo.storage.base import Content, DamagedStudyError, place_of
 from flexibo.study import Study
 from flexibo.study.event_checks import every_design
 from flexibo.study.stored import stored_study
@@ -34,7 +34,10 @@ class StudyCopy:
 def study_copy(storage: str | Storage, name: str | None = None) -> StudyCopy:
     """A copy of a stored study, by name where there are several; nothing is created, changed or locked."""
     found, name, _ = stored_study(storage, name)
-    return copy_of(found.read(), name, found.workers())
+    try:
+        return copy_of(found.read(), name, found.workers())
+    except DamagedStudyError as error:  # the copy does not know where the study is stored
+        raise DamagedStudyError(error.damage, place_of(found)) from None
 
 
 def copy_of(contents: Sequence[Content], name: str, workers: Mapping[str, Sign] | None = None) -> StudyCopy:

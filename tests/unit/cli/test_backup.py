@@ -35,6 +35,16 @@ class TestBackup:
         good("backup", "folder/copy.db", "--storage", "sqlite:///study.db")
         assert events_of("sqlite:///folder/copy.db") == list(study.events)
 
+    def test_a_backup_is_not_meant_where_no_storage_is_named_unless_it_is_the_only_file(self, study: Study) -> None:
+        good("backup", "study.db", "a-copy.db")
+        good("backup", "a-copy.db", "z-copy.db")
+        assert mentions(good("status", "--no-front"), "net", "study.db")
+        study.close()
+        Path("study.db").rename("study.old")
+        assert mentions(refusal("status"), "a-copy.db", "z-copy.db", "--storage sqlite:///a-copy.db")
+        Path("z-copy.db").unlink()
+        assert mentions(good("status", "--no-front"), "net", "a-copy.db")
+
     def test_a_file_is_replaced_by_force_only(self, study: Study) -> None:
         for out in ("copy.db", "copy.jsonl"):
             Path(out).write_text("mine")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.command_line import (
     OURS,
+    good,
     mentions,
     printed,
 )
@@ -41,6 +42,20 @@ class TestPicture:
     def test_another_name_is_another_picture(self, folder: Path) -> None:
         printed("run", "study.yaml", "--budget", "30s", "--name", "second: try/2")
         assert (folder / "second-try-2.png").exists()
+
+    def test_a_copy_of_a_study_has_its_picture_and_its_logs_beside_itself(self, folder: Path) -> None:
+        text = (folder / "study.yaml").read_text()
+        (folder / "study.yaml").write_text(text + "logs: logs\n")
+        printed("run", "study.yaml", "--budget", "30s")
+        logs = sorted((folder / "logs").iterdir())
+        (folder / "toy.png").unlink()
+        (folder / "copies").mkdir()
+        for copy, beside in (("copy.db", ("copy-toy.png", "copy-logs")), ("copies/toy.db", ("toy.png", "toy-logs"))):
+            good("backup", "toy.db", copy)
+            good("resume", "--storage", f"sqlite:///{copy}", "--budget", "60s")
+            assert all((folder / copy).with_name(name).exists() for name in beside)
+            assert not (folder / "toy.png").exists()
+            assert sorted((folder / "logs").iterdir()) == logs
 
     def test_a_folder_of_that_name_costs_only_the_picture(self, folder: Path) -> None:
         (folder / "toy.png").mkdir()

@@ -32,7 +32,7 @@ class TestSalvage:
         before = damage(0, bytes(PAGE))
         shown = call("salvage", "study.db", "--out", "new.db")
         assert shown.exit_code == 1  # nobody knows what was at the end
-        assert mentions(shown.stdout, "'net'", "56", "20", "new.db", "200", "lost at the end")
+        assert mentions(shown.stdout, "'net'", "new.db", "56", "20", "200", "lost at the end")
         assert mentions(good("verify", "new.db"), "'net'", "whole", "56")
         assert sorted(path.name for path in folder.iterdir()) == ["new.db", "study.db"]
         assert Path("study.db").read_bytes() == before
@@ -60,6 +60,18 @@ class TestSalvage:
         monkeypatch.setenv("FLEXIBO_STORAGE", "sqlite:///other.db")
         assert mentions(good("salvage", "study.db", "--out", "new.db"), "'net'", "56")
         refusal("salvage", "study.db", "--out", "more.db", "--storage", "sqlite:///third.db")
+
+    def test_a_damaged_export_is_brought_out_line_by_line(self) -> None:
+        good("export", "--out", "study.jsonl")
+        lines = Path("study.jsonl").read_bytes().splitlines(keepends=True)
+        told = next(n for n, line in enumerate(lines) if b'"event": "told"' in line)
+        lines[told] = lines[told][:30] + b"\xff\n"
+        Path("study.jsonl").write_bytes(b"".join(lines))
+        assert mentions(refusal("import", "study.jsonl", "--storage", "sqlite:///copy.db"), f"Line {told + 1}")
+        shown = call("salvage", "study.jsonl", "--out", "new.db")
+        assert shown.exit_code == 1
+        assert mentions(shown.stdout, "'net'", "new.db", "19", told - 1, "checksums")
+        assert mentions(good("verify", "new.db"), "'net'", "whole")
 
     def test_a_file_of_which_nothing_is_left_is_one_sentence(self, folder: Path) -> None:
         Path("study.db").write_bytes(b"x" * 9999)

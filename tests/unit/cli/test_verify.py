@@ -32,7 +32,11 @@ class TestVerify:
         good("export", "--out", "study.jsonl")
         assert mentions(good("verify", "study.jsonl"), "'net'", "whole", "56")
         Path("study.jsonl").write_bytes(Path("study.jsonl").read_bytes()[:-200])
-        assert call("verify", "study.jsonl").exit_code == 1
+        shown = call("verify", "study.jsonl")
+        assert shown.exit_code == 1
+        assert mentions(shown.stdout, "'net'", "damaged", "flexibo salvage study.jsonl --out")
+        Path("study.jsonl").write_text("mine\n")
+        assert mentions(refusal("verify", "study.jsonl"), "study.jsonl")
 
     def test_a_changed_event_is_named_and_the_exit_status_is_1(self) -> None:
         with closing(sqlite3.connect("study.db")) as connection, connection:
@@ -40,9 +44,23 @@ class TestVerify:
             connection.execute("DELETE FROM flexibo_events WHERE number = 20")
         shown = call("verify")
         assert shown.exit_code == 1
-        assert mentions(shown.stdout, "'net'", "damaged", "9", "20", "flexibo salvage")
+        assert mentions(shown.stdout, "'net'", "damaged", "9", "20", "flexibo salvage study.db --out")
         (found,) = json.loads(call("verify", "--json").stdout)
         assert (found["changed"], found["missing"]) == ([9], [20])
+
+    @pytest.mark.parametrize("command", ["status", "front", "resume", "export --out new.csv"])
+    def test_every_command_on_a_damaged_study_names_the_commands_that_help(self, command: str) -> None:
+        with closing(sqlite3.connect("study.db")) as connection, connection:
+            connection.execute("UPDATE flexibo_events SET content = replace(content, '1', '2') WHERE number = 9")
+        path = Path("study.db").absolute()
+        told = refusal(*command.split())
+        assert mentions(told, "9", f"flexibo verify {path}", f"flexibo salvage {path} --out study-salvaged.db")
+
+    def test_a_damaged_file_names_the_commands_that_help(self) -> None:
+        data = Path("study.db").read_bytes()
+        for damaged in (data[:4096] + bytes(8192) + data[12288:], bytes(4096) + data[4096:], data[:-100]):
+            Path("study.db").write_bytes(damaged)
+            assert mentions(refusal("status"), "flexibo verify", "study.db", "flexibo salvage", "study.db", "--out")
 
     def test_a_place_that_makes_no_sense_is_one_sentence(self) -> None:
         assert mentions(refusal("verify", "none.db"), "none.db")

@@ -18,7 +18,7 @@ from flexibo.storage import NoSuchStorageError, StorageError
 from flexibo.storage.base import NewerSchemaError
 from flexibo.storage.recovery import Verdict, readable_events
 from flexibo.storage.sql import SQLStorage
-from flexibo.transfer import salvaged, verified
+from flexibo.transfer import event_lines, salvaged, salvaged_lines, study_copy, verified, verified_lines
 
 ASSET = Path(__file__).parents[2] / "assets" / "study-schema-3.db"
 EVENTS, MEASUREMENTS = 56, 20
@@ -132,6 +132,41 @@ def test_an_unknown_place_study_or_version_is_an_error(path: Path, tmp_path: Pat
     execute(path, "UPDATE flexibo SET schema = 99")
     with pytest.raises(NewerSchemaError):
         verified(f"sqlite:///{path}")
+
+
+def exported(path: Path) -> list[bytes]:
+    return [line.encode() for line in event_lines(study_copy(f"sqlite:///{path}"))]
+
+
+def test_a_whole_export_is_brought_out_unchanged(path: Path) -> None:
+    left = salvaged_lines(exported(path), "study.jsonl")
+    assert left.is_whole
+    assert left.contents == contents(path)
+    assert not left.has_checksums
+    assert verified_lines(exported(path), "study.jsonl").problem == ""
+
+
+def test_every_line_that_is_lost_or_unreadable_costs_no_more_than_what_depends_on_it(path: Path) -> None:
+    lines = exported(path)
+    for at in range(2, len(lines), 3):
+        unreadable = salvaged_lines([*lines[:at], b"{\xff\n", *lines[at + 1 :]], "study.jsonl")
+        removed = salvaged_lines([*lines[:at], *lines[at + 1 :]], "study.jsonl")
+        for left in (unreadable, removed):
+            assert not left.is_whole
+            assert left.measurements >= MEASUREMENTS - 1
+            asked = [content["number"] for content in left.contents if content["event"] == "asked"]
+            assert asked == list(range(len(asked)))
+        assert unreadable.missing == ((at - 1,) if at < EVENTS else ())
+        assert verified_lines([*lines[:at], *lines[at + 1 :]], "study.jsonl").problem
+
+
+def test_an_export_without_its_heading_has_the_name_of_its_file(path: Path) -> None:
+    for lines in ([b"?\n", *exported(path)[1:]], exported(path)[1:]):
+        left = salvaged_lines(lines, "folder/study.jsonl")
+        assert (left.name, left.contents, left.measurements) == ("study", contents(path), MEASUREMENTS)
+        assert left.problem
+    with pytest.raises(InvalidValueError):
+        salvaged_lines([b"something else\n"], "study.jsonl")
 
 
 @pytest.mark.parametrize("first", range(len(DAMAGES)))
