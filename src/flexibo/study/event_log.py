@@ -19,6 +19,7 @@ from flexibo.history.state import packed, restore
 from flexibo.storage import Storage, StorageError
 from flexibo.storage.base import Snapshot, SnapshotStorage, first_event, place_of
 from flexibo.study.event_checks import DAMAGE, EventCheck, check_beginning, damage, damaged_event
+from flexibo.surrogates.fit_memory import FitMemory
 
 ANSWERS = ("told", "failed", "spent")  # the kinds of events that answer an attempt
 Notify: TypeAlias = Callable[[Event], object]
@@ -84,10 +85,11 @@ class EventLog:
         version, _, content = (b"", b"", b"") if found is None else found.content.partition(b"\n")
         return content if version == _VERSION else None
 
-    def keep_fits(self, content: bytes) -> None:
-        """Store what fits found."""
-        if isinstance(self._storage, SnapshotStorage):
-            self._keep(self._storage, FITS, content)
+    def keep_fits(self, fits: FitMemory) -> None:
+        """Store what fits found, if that is new, so that the next process need not search for it."""
+        if fits.changed and isinstance(self._storage, SnapshotStorage):
+            self._keep(self._storage, FITS, fits.packed())
+        fits.changed = False
 
     def _loaded(self, start: int, stop: int) -> list[Event]:
         """Events that were learned before, read again."""

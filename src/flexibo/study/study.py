@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from functools import partial
-from typing import Any, TypeVar, overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -28,9 +28,7 @@ from flexibo.history.events import (
     FailureKind,
     Forgiven,
     Noted,
-    Stopped,
     StopSet,
-    Told,
 )
 from flexibo.history.measurements import QueuedDesign
 from flexibo.methods.table import check_method, find_method
@@ -45,24 +43,25 @@ from flexibo.results.promising import Promising
 from flexibo.results.summary import ParetoRegion, Summary, summarise
 from flexibo.results.trace import Trace, trace
 from flexibo.space import Design, Space
-from flexibo.storage import LogReplacedError, MemoryStorage, Storage, StorageError, open_storage
+from flexibo.storage import MemoryStorage, Storage, StorageError, open_storage
 from flexibo.storage.heartbeat import LEASE, Heartbeat
 from flexibo.study import _arguments, _queue, answers
 from flexibo.study._ask import Asking, AskMemory
+from flexibo.study._claims import Claims
 from flexibo.study._create import fixed_reference, open_or_create, optimizer_of, raised_budget
+from flexibo.study._guarded_log import GuardedLog
+from flexibo.study._last_stop import LastStop, stopped_events
 from flexibo.study._run import QueueOnly, RunLoop, RunnableStudy
 from flexibo.study.event_log import EventLog
 from flexibo.study.progress import progress_bar
 from flexibo.study.settings import checked_settings
 from flexibo.study.stop_rules import StopCheck, named_limits, stop_rules
 from flexibo.study.stored import stored_study
-from flexibo.study.unstored import UnstoredAnswer, keep
 from flexibo.surrogates import Surrogate
 
 INTERRUPTED = Stop(StopKind.INTERRUPTED, "Interrupted; what was measured is kept.")
 TERMINATED = Stop(StopKind.TERMINATED, "Interrupted by SIGTERM; what was measured is kept.")
 
-T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 
@@ -136,14 +135,11 @@ class Study:
         opened = open_storage(storage, name)
         self.shared = not isinstance(opened, MemoryStorage)
         self.history = History(self.space, self.objectives)
-        self._lock = threading.RLock()
         self._runs = threading.Lock()
         self._heartbeat = Heartbeat(opened, lease=_arguments.checked_lease(lease), detached_worker=detached_worker)
-        self._log = EventLog(opened, self.history, name=name)
+        self._log = GuardedLog(EventLog(opened, self.history, name=name), name=name)
         self._ask_memory = AskMemory()
-        self._kept: set[str] = set()
-        self._stop: Stop | None = None
-        self._stopped_after = 0
+        self._last_stop = LastStop(self.history)
         settings_from = partial(
             checked_settings,
             self.space,
@@ -159,9 +155,15 @@ class Study:
         )
         optimizer_from = partial(optimizer_of, self.method, surrogate=surrogate, cost=cost)
         self.settings, self._optimizer = open_or_create(
-            self._log, settings_from, optimizer_from, name=name, budget=budget, origin=origin or {}, notify=self._notify
+            self._log.log,
+            settings_from,
+            optimizer_from,
+            name=name,
+            budget=budget,
+            origin=origin or {},
+            notify=self._notify,
         )
-        self.predictor.fits.begin_with(self._log.stored_fits)
+        self.predictor.fits.begin_with(self._log.log.stored_fits)
         if raised := raised_budget(self.history, budget, name=name):
             self._commit(lambda: raised)
         self._agree_on_stop_rules()
@@ -228,13 +230,13 @@ class Study:
     @property
     def stopped(self) -> str:
         """Why there was nothing more to ask, or why the last run ended; empty if there may be more to ask."""
-        stop = self._last_stop()
+        stop = self._last_stop.known()
         return "" if stop is None else stop.reason
 
     @property
     def stop_kind(self) -> StopKind | None:
         """The kind of stop that `stopped` describes; None where that is empty."""
-        stop = self._last_stop()
+        stop = self._last_stop.known()
         return None if stop is None else stop.kind
 
     @property
@@ -289,14 +291,14 @@ class Study:
         """
         wanted = _arguments.checked_only(only, self.history)
         count = None if k is None else whole_number("k", k, least=1)
-        return self._claiming(lambda asking: self._asked(asking, wanted, count))
+        return self._claims().ask(wanted, count)
 
     def ask_or_stop(self, only: Collection[str] | None = None) -> Evaluation | Stop:
         """The next evaluation as `ask` returns it, or why there is none and whether to wait.
 
         Of objectives that are measured together, `only` names the first.
         """
-        return self._claiming(lambda asking: self._asked_or_stop(asking, only))
+        return self._claims().ask_or_stop(only)
 
     def tell(self, evaluation: Evaluation, value: object, *, cost: float = 0.0) -> None:
         """Answer an evaluation.
@@ -311,7 +313,7 @@ class Study:
         """
         answers.check_evaluation(evaluation)
         told = answers.told_event(self.history, evaluation, value, cost, worker=self._heartbeat.worker)
-        self._answer(evaluation, told)
+        self._log.answer(evaluation, told, self._notify)
 
     def fail(
         self,
@@ -343,7 +345,7 @@ class Study:
             kind=kind,
             token=evaluation.token,
         )
-        self._answer(evaluation, failed)
+        self._log.answer(evaluation, failed, self._notify)
 
     def release(self, evaluation: Evaluation) -> None:
         """Give an evaluation back that was not attempted; it may be asked again."""
@@ -360,14 +362,14 @@ class Study:
             self._commit(lambda: answers.given_back_events(self.history, outcome, worker=worker))
             return
         event = answers.outcome_event(self.history, outcome, worker=worker)
-        self._answer(outcome.evaluation, event)
+        self._log.answer(outcome.evaluation, event, self._notify)
 
     def keep_outcome(self, outcome: Outcome, why: str) -> str:
         """Keep what an executor returned in a file beside the study, as it could not be stored; says where."""
         if outcome.released:
             return ""  # nothing was measured
         event = answers.outcome_event(self.history, outcome, worker=self._heartbeat.worker)
-        return self._keep(outcome.evaluation, event, why)
+        return self._log.keep(outcome.evaluation, event, why)
 
     def add(
         self,
@@ -507,22 +509,17 @@ class Study:
 
     def ask_queued_or_stop(self, only: Collection[str] | None = None, *, limit: float = math.inf) -> Evaluation | Stop:
         """The next queued evaluation that is expected to cost at most `limit`, or why there is none."""
-        return self._claiming(lambda asking: self._asked_queued_or_stop(asking, only, limit))
+        return self._claims().ask_queued_or_stop(only, limit=limit)
 
     def record_stop(self, kind: StopKind, reason: str) -> None:
         """Store why the study stopped, for a program that knows more about it than `run`, which stores it itself."""
-        stopped = Stopped(StopKind(kind).value, reason)
-
-        def events() -> list[Event]:
-            last = self.history.stopped
-            return [stopped] if last is None or last.kind != stopped.kind else []
-
+        stop = Stop(StopKind(kind), reason)
         try:
             if kind not in PASSING:
-                self._commit(events)
+                self._commit(lambda: stopped_events(self.history, stop))
         except StorageError as error:  # the results are stored, and the reason is only information
             logger.warning("Why the study stopped could not be stored: %s", error)
-        self._remember_stop(Stop(kind, reason))
+        self._last_stop.remember(stop)
 
     def front(self, *, include: str = "probable") -> Front:
         """The confirmed designs: measured in every quantity, and dominated by no other confirmed design.
@@ -582,19 +579,18 @@ class Study:
     def summary(self) -> Summary:
         """The study in a few numbers; print it."""
         found, reference = self.hand_over(), self._reference_losses()
-        return summarise(self.history, found, reference, method=self.method.name, stop=self._last_stop())
+        return summarise(self.history, found, reference, method=self.method.name, stop=self._last_stop.known())
 
     def refresh(self) -> None:
         """Learn what other processes wrote to a shared study; `ask`, `tell` and `front` do so themselves."""
-        with self._lock, self._keeping_lost():
-            self._log.refresh(self._notify)
+        self._log.refresh(self._notify)
 
     def close(self) -> None:
         """Sign off as a worker: what this process still holds may be given to others at once.
 
         The study can be used again.
         """
-        self._heartbeat.leave(holds=bool(self._held()))
+        self._heartbeat.leave(holds=bool(self._claims().held()))
 
     def __enter__(self) -> Study:
         return self
@@ -605,50 +601,15 @@ class Study:
     def __repr__(self) -> str:
         return f"<Study {self.name!r}: {self.method.name}, {len(self.history.measurements)} measurements>"
 
-    def _asking(self) -> Asking:
+    def _claims(self) -> Claims:
+        """What one call claims."""
         stops = StopCheck(self._stop_rules, self)
-        return Asking(self._log, self._optimizer, self._heartbeat, stops, self._notify, self._ask_memory)
-
-    def _claiming(self, ask: Callable[[Asking], T]) -> T:
-        """What `ask` returns; if it fails or is interrupted, whatever it claimed is given back.
-
-        To be returned at once: Ctrl-C between this and the caller of the study would lose the claim.
-        """
-        asking = self._asking()
-        try:
-            with self._keeping_lost():
-                return ask(asking)
-        except BaseException:
-            self._give_back(asking.claims)
-            raise
-
-    def _asked(
-        self, asking: Asking, only: Collection[str] | None, k: int | None
-    ) -> Evaluation | list[Evaluation] | None:
-        """What `ask` returns: an evaluation, or a list of up to k of them."""
-        found: list[Evaluation] = []
-        while len(found) < (k or 1):
-            answer = self._asked_or_stop(asking, only)
-            if isinstance(answer, Stop):
-                break
-            found.append(answer)
-        return found if k is not None else found[0] if found else None
-
-    def _asked_or_stop(self, asking: Asking, only: Collection[str] | None) -> Evaluation | Stop:
-        with self._lock:
-            answer = asking.ask(only)
-            self._keep_fits()
-            self._remember_stop(answer if isinstance(answer, Stop) else None)
-            return answer
-
-    def _asked_queued_or_stop(self, asking: Asking, only: Collection[str] | None, limit: float) -> Evaluation | Stop:
-        with self._lock:
-            return asking.ask_queued(only, limit=limit)
+        asking = Asking(self._log.log, self._optimizer, self._heartbeat, stops, self._notify, self._ask_memory)
+        return Claims(asking, self._log, self._last_stop)
 
     def _enqueue_rows(self, wish: _queue.Wish) -> tuple[QueuedDesign, ...]:
         """Queue what is missing of rows, or of all."""
-        with self._lock:
-            self._asking().give_back_lost()
+        self._claims().give_back_lost()
         known = self.hand_over(include="probable" if wish.rows is None else "possible")
         rows, reference = known.promising, self._reference_losses()
         ordered = [] if reference is None else in_order_of_worth(rows, known.front, self.objectives, reference)
@@ -700,7 +661,8 @@ class Study:
                 serves_all=set(leads) == set(functions),
                 idle=idle,
             )
-            before, interruption, fault = self._held(), None, ""
+            claims = self._claims()
+            before, interruption, fault = claims.held(), None, ""
             try:
                 stop = loop.run()
             except MachineError as error:
@@ -709,7 +671,7 @@ class Study:
             except KeyboardInterrupt as error:
                 stop = interruption = TERMINATED if isinstance(error, Terminated) else INTERRUPTED
             finally:
-                self._give_back(self._held() - before, fault)
+                claims.give_back(claims.held() - before, fault)
             self.record_stop(stop.kind, stop.reason)
             if interruption is not None:
                 bar.interrupted(self)
@@ -720,17 +682,6 @@ class Study:
             return None
         return self.predictor.reference(self.history)
 
-    def _remember_stop(self, stop: Stop | None) -> None:
-        self._stop, self._stopped_after = stop, len(self.history.events)
-
-    def _last_stop(self) -> Stop | None:
-        """The stop of the last call here or else the stored one; None if something happened since."""
-        since = self.history.events[self._stopped_after :]
-        if self._stop is not None and all(isinstance(event, Noted | Stopped) for event in since):
-            return self._stop
-        stored = self.history.stopped
-        return None if stored is None else Stop(StopKind(stored.kind), stored.reason)
-
     def _agree_on_stop_rules(self) -> None:
         """Store the named rules that were given, or use those that are stored."""
         limits = named_limits(self._stop_rules)
@@ -739,58 +690,8 @@ class Study:
         elif self.history.stop and not self._stop_rules:
             self._stop_rules = stop_rules(self.history.stop)
 
-    def _held(self) -> set[int]:
-        """The pending evaluations that this process was asked."""
-        return {n for n, holder in self.history.assignments.items() if holder.worker == self._heartbeat.worker}
-
-    def _give_back(self, numbers: Iterable[int], reason: str = "") -> None:
-        """Give evaluations back, unless other workers have them by now; after an error, the next `ask` does it."""
-        try:
-            with self._lock:
-                self._asking().give_back(numbers, reason)
-        except StorageError as error:  # the error before this one matters more
-            logger.warning("What was asked could not be given back: %s", error)
-
-    def _answer(self, evaluation: Evaluation, given: Told | Failed) -> None:
-        """Store an answer; one that does not fit the stored study is refused, and kept in a file beside it."""
-        try:
-            self._commit(lambda: answers.answer_events(self.history, evaluation, given))
-        except (answers.NeverAskedError, LogReplacedError) as error:
-            raise type(error)(f"{error} {self._keep(evaluation, given, str(error))}".strip()) from None
-
-    def _keep(self, evaluation: Evaluation, given: Told | Failed, why: str) -> str:
-        path = self._log.unstored
-        return "" if path is None else keep(UnstoredAnswer.of(self.name, evaluation, given, why), path)
-
-    @contextmanager
-    def _keeping_lost(self) -> Iterator[None]:
-        """If the storage lost events, keep the answers among them, of any process, in a file beside it."""
-        try:
-            yield
-        except LogReplacedError as error:
-            raise LogReplacedError(f"{error} {self._keep_lost(str(error))}".strip()) from None
-
-    def _keep_lost(self, why: str) -> str:
-        """Keep the answers that the storage lost, each once, and say where; an empty text if there are none."""
-        try:
-            lost = [one for one in self._log.lost_answers() if one.token not in self._kept]
-        except StorageError as error:  # the first error matters more
-            logger.warning("Which answers were lost could not be found out: %s", error)
-            return ""
-        said = [self._keep(self.history.asked[answer.number], answer, why) for answer in lost]
-        self._kept.update(answer.token for answer in lost)
-        return f"It lost {len(lost)} answers that this process knows. {said[-1]}" if lost else ""
-
     def _commit(self, decide: Callable[[], Sequence[Event]]) -> None:
-        with self._lock, self._keeping_lost():
-            self._log.commit(decide, self._notify)
-
-    def _keep_fits(self) -> None:
-        """Store what fits found, so that the next process need not search for it."""
-        fits = self.predictor.fits
-        if fits.changed:
-            self._log.keep_fits(fits.packed())
-            fits.changed = False
+        self._log.commit(decide, self._notify)
 
     def _notify(self, event: Event) -> None:
         """Call the callbacks; an error in one of them does the study no harm."""

@@ -56,7 +56,7 @@ def test_the_numbers_of_a_study(url: str, make_study: Callable[..., Study]) -> N
     study.fail(failed, "out of memory", cost=2.0)
     design = study.space.designs([{"filters": 16, "kernel": "1x1", "cpu_ghz": 1.0, "cores": 1}])[0]
     study.enqueue(design, ["error"])
-    last = study._log._clock()
+    last = study._log.log._clock()
     found = parsed(Metrics(looked(url), now=lambda: last + 5.0).text())
     assert set(found) == set(METRICS)
     counts = {labels[2:]: value for labels, value in found["flexibo_evaluations"].items()}

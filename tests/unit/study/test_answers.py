@@ -149,15 +149,6 @@ def test_the_second_answer_by_hand_counts_by_its_cost_alone() -> None:
     assert first.spent == 9.0
 
 
-def test_one_that_was_robbed_gives_nothing_back() -> None:
-    storage = MemoryStorage()
-    first, second = opened(storage), opened(storage)
-    lost, again = robbed(storage, first, second)
-    first._give_back([lost.number])
-    second.refresh()
-    assert second.pending == (again,)
-
-
 def test_an_answer_that_the_storage_kept_although_it_failed_counts_once() -> None:
     study = opened(None)
     outcome = Outcome(asked(study), {"a": 0.5}, 3.0)
