@@ -9,8 +9,10 @@ import numpy as np
 
 from flexibo._internal.arrays import FloatArray
 from flexibo._internal.text import printable_line
+from flexibo.errors import InvalidValueError
 from flexibo.history import History
 from flexibo.history.events import Told
+from flexibo.optimizer.predictor import Predictor
 from flexibo.optimizer.stop import Stop, StopKind
 from flexibo.results.front import FrontRow
 from flexibo.results.handover import HandOver
@@ -28,6 +30,23 @@ class ParetoRegion:
     optimistic: FloatArray
     pessimistic: FloatArray
     reference: FloatArray
+
+
+def known_reference(predictor: Predictor, history: History) -> FloatArray | None:
+    """The reference point (k,) that volumes are measured against, in losses; None while an objective has no value."""
+    if not all(history.count(j) for j in range(len(history.objectives))):
+        return None
+    return predictor.reference(history)
+
+
+def region(predictor: Predictor, history: History) -> ParetoRegion:
+    """The region between the optimistic and the pessimistic front, as the next question would see it."""
+    reference = known_reference(predictor, history)
+    if reference is None:
+        raise InvalidValueError("There is no Pareto region yet; every objective needs at least one measurement.")
+    signs = np.array([history.objectives[j].value(1.0) for j in history.optimised])
+    optimistic, pessimistic = predictor.corners(history)
+    return ParetoRegion(optimistic * signs, pessimistic * signs, reference * signs)
 
 
 @dataclass(frozen=True, slots=True)

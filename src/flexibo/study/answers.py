@@ -41,6 +41,15 @@ def told_event(
     return Told(evaluation.number, values, checked_cost(cost), worker, timed, evaluation.token)
 
 
+def failed_event(
+    evaluation: Evaluation, reason: object, cost: object, *, worker: str, impossible: bool, timeout: bool
+) -> Failed:
+    """What a user says of an attempt that gave no value."""
+    kind = FailureKind.TIMEOUT if timeout else FailureKind.ERROR
+    spent, token = checked_cost(cost), evaluation.token
+    return Failed(evaluation.number, str(reason), spent, worker, impossible=bool(impossible), kind=kind, token=token)
+
+
 def outcome_event(history: History, outcome: Outcome, *, worker: str) -> Told | Failed:
     """The event for what an executor returned: a value that cannot be told is a failure."""
     evaluation, reason, kind = outcome.evaluation, outcome.reason, outcome.kind
@@ -131,6 +140,12 @@ def added_event(
     checked = {name: objectives[name].checked_value(value) for name, value in values.items()}
     costs = {leads[name]: checked_cost(c) for name, c in (cost or {}).items()}
     return Added(legal, checked, costs, {leads[name]: str(reason) for name, reason in failed.items()})
+
+
+def agreeing_events(history: History, result: Added) -> list[Event]:
+    """The event of a known result; an error if another value of an exact objective is known."""
+    history.check_agrees(result.design, result.values)
+    return [result]
 
 
 def check_evaluation(evaluation: object) -> None:

@@ -4,43 +4,26 @@ from __future__ import annotations
 
 import logging
 import math
-import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, overload
 
-import numpy as np
-
-from flexibo._internal.arrays import FloatArray
 from flexibo._internal.checks import whole_number
-from flexibo._internal.interrupts import Terminated
 from flexibo._internal.text import printable_line
 from flexibo.belief.costs import CostCallable
-from flexibo.errors import InvalidValueError, MachineError
-from flexibo.executors import Executor, Measure, Outcome, find_executor
+from flexibo.executors import Executor, Measure, Outcome
 from flexibo.history import History
-from flexibo.history.events import (
-    BudgetSet,
-    Evaluation,
-    Event,
-    Failed,
-    FailureKind,
-    Forgiven,
-    Noted,
-    StopSet,
-)
+from flexibo.history.events import BudgetSet, Evaluation, Event, Forgiven, Noted, StopSet
 from flexibo.history.measurements import QueuedDesign
 from flexibo.methods.table import check_method, find_method
 from flexibo.objectives import Objective, check_objectives
 from flexibo.optimizer.predictor import Predictor
 from flexibo.optimizer.stop import PASSING, Stop, StopKind, failing
 from flexibo.results.certificate import Certificate, certificate
-from flexibo.results.confirming import in_order_of_worth
 from flexibo.results.front import Front
 from flexibo.results.handover import HandOver, hand_over
 from flexibo.results.promising import Promising
-from flexibo.results.summary import ParetoRegion, Summary, summarise
+from flexibo.results.summary import ParetoRegion, Summary, known_reference, region, summarise
 from flexibo.results.trace import Trace, trace
 from flexibo.space import Design, Space
 from flexibo.storage import MemoryStorage, Storage, StorageError, open_storage
@@ -48,19 +31,18 @@ from flexibo.storage.heartbeat import LEASE, Heartbeat
 from flexibo.study import _arguments, _queue, answers
 from flexibo.study._ask import Asking, AskMemory
 from flexibo.study._claims import Claims
+from flexibo.study._confirm import Wish, chosen_rows, confirming_events, unpaid_events
 from flexibo.study._create import fixed_reference, open_or_create, optimizer_of, raised_budget
 from flexibo.study._guarded_log import GuardedLog
 from flexibo.study._last_stop import LastStop, stopped_events
-from flexibo.study._run import QueueOnly, RunLoop, RunnableStudy
+from flexibo.study._queue_only import QueueOnly
+from flexibo.study._run import RunnableStudy
+from flexibo.study._runs import Means, Runs, run_until_stopped
 from flexibo.study.event_log import EventLog
-from flexibo.study.progress import progress_bar
 from flexibo.study.settings import checked_settings
 from flexibo.study.stop_rules import StopCheck, named_limits, stop_rules
 from flexibo.study.stored import stored_study
 from flexibo.surrogates import Surrogate
-
-INTERRUPTED = Stop(StopKind.INTERRUPTED, "Interrupted; what was measured is kept.")
-TERMINATED = Stop(StopKind.TERMINATED, "Interrupted by SIGTERM; what was measured is kept.")
 
 logger = logging.getLogger(__name__)
 
@@ -135,7 +117,7 @@ class Study:
         opened = open_storage(storage, name)
         self.shared = not isinstance(opened, MemoryStorage)
         self.history = History(self.space, self.objectives)
-        self._runs = threading.Lock()
+        self._runs = Runs()
         self._heartbeat = Heartbeat(opened, lease=_arguments.checked_lease(lease), detached_worker=detached_worker)
         self._log = GuardedLog(EventLog(opened, self.history, name=name), name=name)
         self._ask_memory = AskMemory()
@@ -300,6 +282,10 @@ class Study:
         """
         return self._claims().ask_or_stop(only)
 
+    def ask_queued_or_stop(self, only: Collection[str] | None = None, *, limit: float = math.inf) -> Evaluation | Stop:
+        """The next queued evaluation that is expected to cost at most `limit`, or why there is none."""
+        return self._claims().ask_queued_or_stop(only, limit=limit)
+
     def tell(self, evaluation: Evaluation, value: object, *, cost: float = 0.0) -> None:
         """Answer an evaluation.
 
@@ -334,16 +320,8 @@ class Study:
             timeout: Whether it was ended because it took too long: its whole cost is not known, only that it is more.
         """
         answers.check_evaluation(evaluation)
-        worker = self._heartbeat.worker
-        kind = FailureKind.TIMEOUT if timeout else FailureKind.ERROR
-        failed = Failed(
-            evaluation.number,
-            str(reason),
-            _arguments.checked_cost(cost),
-            worker,
-            impossible=bool(impossible),
-            kind=kind,
-            token=evaluation.token,
+        failed = answers.failed_event(
+            evaluation, reason, cost, worker=self._heartbeat.worker, impossible=impossible, timeout=timeout
         )
         self._log.answer(evaluation, failed, self._notify)
 
@@ -388,12 +366,7 @@ class Study:
             failed: An objective that cannot be measured for this design, or several, each with the reason.
         """
         result = answers.added_event(self.history, design, values or {}, cost, failed)
-
-        def decide() -> list[Event]:
-            self.history.check_agrees(result.design, result.values)
-            return [result]
-
-        self._commit(decide)
+        self._commit(lambda: answers.agreeing_events(self.history, result))
 
     def enqueue(
         self,
@@ -459,8 +432,8 @@ class Study:
             progress: Whether to show a progress bar; by default in a terminal only.
             idle: Return after this many seconds without anything to do, rather than wait for other processes.
         """
-        with self._ready_to_run(objectives, executor) as (functions, opened):
-            self._run(self, functions, opened, progress=progress, idle=idle)
+        with self._runs.begun(self.history, objectives, executor, some=self.shared) as means:
+            self._run(self, means, progress=progress, idle=idle)
         logger.info("Study %r stopped: %s", self.name, printable_line(self.stopped))
 
     def confirm(
@@ -495,21 +468,15 @@ class Study:
             The designs that were queued; what could not be paid after all is not in the queue any more.
         """
         if objectives is None:
-            return self._enqueue_rows(_queue.Wish.of(rows, budget, readings, runs=False))
-        with self._ready_to_run(objectives, executor) as (functions, opened):
-            found = self._enqueue_rows(_queue.Wish.of(rows, budget, readings, runs=True))
-            if not self.history.queue:
-                return found
-            source = QueueOnly(self, math.inf if budget is None else budget)
-            self._run(source, functions, opened, progress=progress, idle=idle)
-            if source.is_spent:
-                numbers = [queued.number for queued in found]
-                self._commit(lambda: _queue.unpaid_events(self.history, numbers))
+            return self._enqueue_rows(Wish.of(rows, budget, readings, runs=False))
+        with self._runs.begun(self.history, objectives, executor, some=self.shared) as means:
+            found = self._enqueue_rows(Wish.of(rows, budget, readings, runs=True))
+            if self.history.queue:
+                source = QueueOnly(self, math.inf if budget is None else budget)
+                self._run(source, means, progress=progress, idle=idle)
+                if source.is_spent:
+                    self._commit(lambda: unpaid_events(self.history, found))
             return found
-
-    def ask_queued_or_stop(self, only: Collection[str] | None = None, *, limit: float = math.inf) -> Evaluation | Stop:
-        """The next queued evaluation that is expected to cost at most `limit`, or why there is none."""
-        return self._claims().ask_queued_or_stop(only, limit=limit)
 
     def record_stop(self, kind: StopKind, reason: str) -> None:
         """Store why the study stopped, for a program that knows more about it than `run`, which stores it itself."""
@@ -565,20 +532,15 @@ class Study:
 
     def region(self) -> ParetoRegion:
         """The region between the optimistic and the pessimistic front, as the next question would see it."""
-        reference = self._reference_losses()
-        if reference is None:
-            raise InvalidValueError("There is no Pareto region yet; every objective needs at least one measurement.")
-        signs = np.array([self.objectives[j].value(1.0) for j in self.history.optimised])
-        optimistic, pessimistic = self.predictor.corners(self.history)
-        return ParetoRegion(optimistic * signs, pessimistic * signs, reference * signs)
+        return region(self.predictor, self.history)
 
     def trace(self) -> Trace:
         """The finished evaluations, with cost, hypervolume and volume of the Pareto region."""
-        return trace(self.history, self._reference_losses())
+        return trace(self.history, known_reference(self.predictor, self.history))
 
     def summary(self) -> Summary:
         """The study in a few numbers; print it."""
-        found, reference = self.hand_over(), self._reference_losses()
+        found, reference = self.hand_over(), known_reference(self.predictor, self.history)
         return summarise(self.history, found, reference, method=self.method.name, stop=self._last_stop.known())
 
     def refresh(self) -> None:
@@ -607,80 +569,20 @@ class Study:
         asking = Asking(self._log.log, self._optimizer, self._heartbeat, stops, self._notify, self._ask_memory)
         return Claims(asking, self._log, self._last_stop)
 
-    def _enqueue_rows(self, wish: _queue.Wish) -> tuple[QueuedDesign, ...]:
+    def _enqueue_rows(self, wish: Wish) -> tuple[QueuedDesign, ...]:
         """Queue what is missing of rows, or of all."""
         self._claims().give_back_lost()
-        known = self.hand_over(include="probable" if wish.rows is None else "possible")
-        rows, reference = known.promising, self._reference_losses()
-        ordered = [] if reference is None else in_order_of_worth(rows, known.front, self.objectives, reference)
-        confirmed, promising = ({row.number: row.design for row in some} for some in (known.front, ordered))
-        found = _queue.chosen_rows(confirmed, promising, wish)
+        known = self.hand_over(include=wish.include)
+        rows = chosen_rows(known, self.objectives, known_reference(self.predictor, self.history), wish)
         before = self.history.enqueued
-        self._commit(lambda: _queue.confirming_events(self.history, self._optimizer.costs, found, wish))
+        self._commit(lambda: confirming_events(self.history, self._optimizer.costs, rows, wish))
         return tuple(queued for queued in self.history.queue if queued.number >= before)
 
-    @contextmanager
-    def _ready_to_run(
-        self, objectives: Mapping[str, Measure], executor: Executor | str
-    ) -> Iterator[tuple[Mapping[str, Measure], Executor]]:
-        """The checked functions and the executor, while no other thread runs this study."""
-        leads = [purchase.objective for purchase in self.history.purchases]
-        functions = _arguments.checked_functions(objectives, self.history.names, leads, some=self.shared)
-        with closing(find_executor(executor)) if isinstance(executor, str) else nullcontext(executor) as opened:
-            _arguments.checked_executor(opened, leads)
-            if not self._runs.acquire(blocking=False):
-                raise InvalidValueError(
-                    "This study is being run already; to run it in two threads, open it in each of them from one "
-                    "storage."
-                )
-            try:
-                yield functions, opened
-            finally:
-                self._runs.release()
-
-    def _run(
-        self,
-        source: RunnableStudy,
-        functions: Mapping[str, Measure],
-        executor: Executor,
-        *,
-        progress: bool | None,
-        idle: float | None,
-    ) -> None:
-        leads = [purchase.objective for purchase in self.history.purchases]
+    def _run(self, source: RunnableStudy, means: Means, *, progress: bool | None, idle: float | None) -> None:
+        """Measure what `source`, this study or its queue, asks; failures that stopped the study are forgiven."""
         if failing(self.history):
             self._commit(lambda: [Forgiven()])
-        with progress_bar(self, progress) as bar:
-            loop = RunLoop(
-                source,
-                {o.name: o for o in self.objectives if o.name in leads and o.name in functions},
-                functions,
-                executor,
-                lambda: bar.update(self),
-                alone=not self.shared,
-                serves_all=set(leads) == set(functions),
-                idle=idle,
-            )
-            claims = self._claims()
-            before, interruption, fault = claims.held(), None, ""
-            try:
-                stop = loop.run()
-            except MachineError as error:
-                fault = str(error)
-                raise
-            except KeyboardInterrupt as error:
-                stop = interruption = TERMINATED if isinstance(error, Terminated) else INTERRUPTED
-            finally:
-                claims.give_back(claims.held() - before, fault)
-            self.record_stop(stop.kind, stop.reason)
-            if interruption is not None:
-                bar.interrupted(self)
-
-    def _reference_losses(self) -> FloatArray | None:
-        """The reference point (k,) that volumes are measured against; None while an objective has no value."""
-        if not all(self.history.count(j) for j in range(len(self.objectives))):
-            return None
-        return self.predictor.reference(self.history)
+        run_until_stopped(self, source, means, self._claims(), progress=progress, idle=idle)
 
     def _agree_on_stop_rules(self) -> None:
         """Store the named rules that were given, or use those that are stored."""

@@ -48,3 +48,18 @@ LINE = {"a": lambda d: (d["x"], 1.0), "b": lambda d: (1.0 - d["x"], 1.0)}
 
 def line(**settings: Any) -> Study:
     return Study({"x": (0.0, 1.0)}, ["a", "b"], **({"seed": 0, "n_initial": 3, "candidates": 60} | settings))
+
+
+def half_measured(**settings: Any) -> Study:
+    """A study of two objectives of which one is measured alone at many designs, so that some are promising."""
+    study = Study({"x": [i / 10 for i in range(11)]}, ["a", "b"], **({"seed": 0, "n_initial": 2} | settings))
+    for i in range(11):
+        study.add({"x": i / 10}, {"b": 1.0 - i / 10}, cost=1.0)
+    for i in (0, 5, 10):
+        study.add({"x": i / 10}, {"a": i / 10}, cost=4.0)
+    return study
+
+
+def snapshot(study: Study) -> tuple[Any, ...]:
+    """What a mistake must not change."""
+    return study.events, study.queue, study.budget

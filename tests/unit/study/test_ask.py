@@ -10,7 +10,7 @@ from tests.unit.study.small_studies import FUNCTIONS, answered, asked, opened, r
 from flexibo import Study
 from flexibo.errors import DesignError, InvalidTypeError, InvalidValueError, UnknownNameError
 from flexibo.executors import Outcome
-from flexibo.history.events import Evaluation, Failed, Forgiven, Noted, Reissued, Released, Spent, Told
+from flexibo.history.events import Evaluation, Failed, Noted, Reissued, Released, Spent, Told
 from flexibo.optimizer import Stop, StopKind
 from flexibo.storage import MemoryStorage, Sign
 
@@ -257,18 +257,6 @@ def test_failing_by_hand_as_impossible_ends_the_attempts() -> None:
         assert (other.design, other.objective) != (evaluation.design, evaluation.objective)
 
 
-def test_a_study_that_gave_up_on_failures_begins_anew_when_it_is_run_again() -> None:
-    def broken(design: Any) -> float:
-        raise RuntimeError("The board is off.")
-
-    study = opened(None, budget=60, method="random")
-    study.run({"a": FUNCTIONS["a"], "b": broken})
-    assert study.stop_kind is StopKind.FAILING
-    study.run(FUNCTIONS)
-    assert Forgiven() in study.events
-    assert study.spent > 50
-
-
 def test_notes_are_kept_and_decide_nothing() -> None:
     storage = MemoryStorage()
     study = opened(storage)
@@ -317,18 +305,6 @@ def test_an_evaluation_that_ends_its_workers_counts_as_failed_after_three() -> N
     (failed,) = [event for event in study.events if isinstance(event, Failed)]
     assert failed.number == poison.number
     assert "3 attempts" in failed.reason
-
-
-def test_a_study_object_is_run_once_at_a_time() -> None:
-    study = opened(None, budget=30, method="random")
-
-    def nested(design: Any) -> Any:
-        with pytest.raises(InvalidValueError, match="being run already"):
-            study.run(FUNCTIONS)
-        return FUNCTIONS["a"](design)
-
-    study.run({"a": nested, "b": FUNCTIONS["b"]})
-    assert study.spent > 20
 
 
 def test_a_meter_that_was_broken_through_many_restarts_costs_no_design_its_chance() -> None:

@@ -1,20 +1,18 @@
-"""The queue of a study: designs that users put next in line, and promising designs that are confirmed."""
+"""The queue of a study: designs that users put next in line."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from tests.unit.study.small_studies import FUNCTIONS, LINE, SPACE, answered, asked, opened
+from tests.unit.study.small_studies import FUNCTIONS, SPACE, answered, asked, opened, snapshot
 
 from flexibo import Objective, Study
 from flexibo.errors import InvalidTypeError, InvalidValueError, UnknownNameError
-from flexibo.history.events import BudgetSet, Dequeued, Enqueued, Failed
-from flexibo.optimizer import Stop, StopKind
+from flexibo.history.events import BudgetSet
+from flexibo.optimizer import StopKind
 from flexibo.storage import MemoryStorage
-from flexibo.study import _queue
 
 HERE = {"x": 0.25, "k": 2}
 NOISY = [Objective("a", cost=5.0), Objective("b", noisy=True, cost=1.0)]
@@ -22,20 +20,6 @@ NOISY = [Objective("a", cost=5.0), Objective("b", noisy=True, cost=1.0)]
 
 def noisy(**settings: Any) -> Study:
     return Study(SPACE, NOISY, **({"seed": 3, "n_initial": 2, "candidates": 30, "method": "random"} | settings))
-
-
-def begun(**settings: Any) -> Study:
-    """A study of two objectives of which one is measured alone at many designs, so that some are promising."""
-    study = Study({"x": [i / 10 for i in range(11)]}, ["a", "b"], **({"seed": 0, "n_initial": 2} | settings))
-    for i in range(11):
-        study.add({"x": i / 10}, {"b": 1.0 - i / 10}, cost=1.0)
-    for i in (0, 5, 10):
-        study.add({"x": i / 10}, {"a": i / 10}, cost=4.0)
-    return study
-
-
-def kept(study: Study) -> tuple[Any, ...]:
-    return study.events, study.queue, study.budget
 
 
 class TestEnqueue:
@@ -116,10 +100,10 @@ class TestEnqueue:
     )
     def test_a_mistake_changes_nothing(self, given: Mapping[str, Any], error: Any) -> None:
         study = noisy(budget=50)
-        before = kept(study)
+        before = snapshot(study)
         with pytest.raises(error):
             study.enqueue(**({"design": HERE} | given))
-        assert kept(study) == before
+        assert snapshot(study) == before
 
     def test_what_is_queued_being_measured_measured_or_hopeless_is_refused_in_one_sentence(self) -> None:
         study = opened(None)
@@ -151,10 +135,10 @@ class TestEnqueue:
     def test_a_budget_that_is_too_small_is_refused_unless_more_is_granted(self) -> None:
         study = noisy(budget=12)
         study.enqueue(HERE)
-        before = kept(study)
+        before = snapshot(study)
         with pytest.raises(InvalidValueError, match=r"a, b.*7.*6"):
             study.enqueue({"x": 0.5, "k": 1}, ["a", "b"], readings=2)
-        assert kept(study) == before
+        assert snapshot(study) == before
         study.enqueue({"x": 0.5, "k": 1}, budget=9.0)
         assert study.budget == 12.0 - 6.0 + 9.0, "6 of 12 were left"
         assert isinstance(study.events[-2], BudgetSet)
@@ -232,152 +216,6 @@ class TestLostWorkers:
         again.dequeue()
         assert asked(again).number == lost.number + 1
         assert lost.number not in again.history.pending
-
-
-class TestConfirm:
-    def test_what_promising_designs_lack_is_measured_and_nothing_else(self) -> None:
-        study = begun(budget=100.0)
-        promising = study.promising()
-        assert promising
-        found = study.confirm(LINE)
-        assert len(found) == len(promising)
-        assert study.queue == ()
-        assert all(e.queued is not None for e in study.history.asked)
-        assert study.promising() == ()
-        assert len(study.front()) == 11
-        assert study.spent == len(promising)
-        assert study.stop_kind is StopKind.QUEUE
-
-    def test_chosen_rows_alone_are_confirmed(self) -> None:
-        study = begun()
-        row = study.promising()[1]
-        (queued,) = study.confirm(LINE, rows=[row.number])
-        assert queued.design == row.design
-        assert str(row.number) in queued.why
-        assert study.history.is_measured(0, row.design)
-
-    def test_without_functions_it_is_only_queued(self) -> None:
-        study = begun(storage=MemoryStorage())
-        row = study.promising()[0]
-        study.confirm(rows=[row.number])
-        with pytest.raises(InvalidValueError, match="queued"):
-            study.confirm(rows=[row.number])
-        assert asked(study).design == row.design
-        assert study.confirm(LINE, rows=[row.number]) == (), "now it is being measured by whoever asked"
-
-    def test_the_queue_of_a_killed_process_is_continued(self) -> None:
-        storage = MemoryStorage()
-        killed = begun(storage=storage)
-        killed.confirm(budget=8.0)
-        asked(killed)
-        killed.close()
-        again = Study.load(storage)
-        again.confirm(LINE, rows=[again.promising()[0].number])
-        assert again.queue == ()
-        assert again.pending == ()
-
-    def test_a_budget_limits_the_confirming_to_the_most_valuable_designs(self) -> None:
-        study = begun(budget=100.0)
-        found = study.confirm(LINE, budget=8.5)
-        assert len(found) == 2, "each is expected to cost 4"
-        assert study.budget == 100.0
-        assert study.spent == 2.0, "each did cost 1"
-
-    def test_a_study_that_has_spent_its_budget_is_confirmed_with_more(self) -> None:
-        study = begun(budget=4.0)
-        study.tell(asked(study), 1.0, cost=4.0)
-        before = kept(study)
-        with pytest.raises(InvalidValueError, match=r"4.*0"):
-            study.confirm(LINE)
-        assert kept(study) == before
-        study.confirm(LINE, budget=5.0)
-        assert (study.budget, study.spent) == (9.0, 5.0)
-
-    def test_the_limit_holds_for_what_is_really_paid_and_the_rest_is_withdrawn(self) -> None:
-        study = begun()
-        expensive = {"a": lambda d: (d["x"], 10.0), "b": lambda d: (1 - d["x"], 1.0)}
-        found = study.confirm(expensive, budget=12.5)
-        assert len(found) == 3
-        assert study.spent == 10.0, "2.5 are left, and a reading costs 4 and more"
-        assert study.queue == ()
-        assert sum(isinstance(event, Dequeued) for event in study.events) == 2
-
-    @pytest.mark.parametrize(
-        ("given", "error"),
-        [
-            ({"rows": [99]}, InvalidValueError),
-            ({"rows": [1]}, InvalidValueError),
-            ({"rows": [0]}, InvalidValueError),
-            ({"rows": "4"}, InvalidTypeError),
-            ({"rows": [1.5]}, InvalidValueError),
-            ({"rows": []}, InvalidTypeError),
-            ({"budget": 0.0}, InvalidValueError),
-            ({"budget": 3.0}, InvalidValueError),
-            ({"rows": [4, 5], "budget": 5.0}, InvalidValueError),
-            ({"readings": 0}, InvalidValueError),
-            ({"budget": math.nan}, InvalidValueError),
-        ],
-    )
-    def test_a_mistake_changes_nothing(self, given: Mapping[str, Any], error: type[Exception]) -> None:
-        study = begun(budget=50.0)
-        before = kept(study)
-        with pytest.raises(error):
-            study.confirm(LINE, **given)
-        assert kept(study) == before
-
-    def test_the_budget_of_a_confirm_pays_for_what_is_queued_before_it(self) -> None:
-        study = begun()
-        study.enqueue({"x": 0.1}, ["a"])
-        with pytest.raises(InvalidValueError, match=r"6.*4.*2.*4"):
-            study.confirm(LINE, rows=[study.promising()[-1].number], budget=6.0)
-        assert len(study.confirm(LINE, budget=9.0)) == 1
-        assert study.queue == ()
-
-    def test_more_readings_are_taken_of_confirmed_designs_too(self) -> None:
-        study = Study({"x": [0, 1]}, NOISY, n_initial=1, seed=0)
-        for x in (0, 1):
-            study.add({"x": x}, {"a": float(x), "b": 1.0 - x})
-        assert study.confirm(rows=None) == ()
-        found = study.confirm({"a": _first, "b": _second}, readings=3)
-        assert [queued.objectives for queued in found] == [("b",), ("b",)]
-        assert study.history.count(1) == 6
-
-    def test_equivalent_designs_share_a_measurement(self) -> None:
-        objectives = [Objective("a", options=["x"]), Objective("b")]
-        study = Study({"x": [0.0, 0.5, 1.0], "y": [0, 1]}, objectives, n_initial=1, seed=0)
-        study.add({"x": 0.0, "y": 0}, {"a": 0.0, "b": 1.0}, cost={"a": 1.0, "b": 1.0})
-        designs = [study.space.design({"x": 0.5, "y": y}) for y in (0, 1)]
-        wish = _queue.Wish((1, 2), None, 1)
-        events = _queue.confirming_events(study.history, study.predictor.costs, dict(enumerate(designs, 1)), wish)
-        assert [event.objectives for event in events if isinstance(event, Enqueued)] == [("a", "b"), ("b",)]
-
-    def test_two_processes_that_confirm_at_once_share_the_work(self) -> None:
-        storage = MemoryStorage()
-        first, second = begun(storage=storage), Study.load(storage)
-        queued = first.confirm()
-        assert second.confirm() == ()
-        turns = [first, second]
-        for i in range(len(queued)):
-            turns[i % 2].tell(asked(turns[i % 2]), 0.5, cost=1.0)
-        assert second.ask_queued_or_stop().kind is StopKind.QUEUE  # type: ignore[union-attr]
-        assert len({e.design for e in second.history.asked}) == len(queued)
-
-    def test_a_failure_ends_the_attempts_and_not_the_confirming(self) -> None:
-        def broken(design: Any) -> tuple[float, float]:
-            raise RuntimeError("no")
-
-        study = begun()
-        study.confirm({"a": broken, "b": LINE["b"]}, rows=[study.promising()[0].number])
-        assert study.queue == ()
-        assert any(isinstance(event, Failed) for event in study.events)
-
-    def test_the_queue_alone_waits_for_what_others_must_measure(self) -> None:
-        storage = MemoryStorage()
-        study = begun(storage=storage)
-        study.confirm()
-        answer = study.ask_queued_or_stop(["b"])
-        assert isinstance(answer, Stop)
-        assert (answer.kind, answer.waits) == (StopKind.WAITING, True)
 
 
 def _first(design: Any) -> tuple[float, float]:

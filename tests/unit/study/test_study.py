@@ -8,7 +8,6 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import pytest
 
 from flexibo import Design, Objective, Space, Study
 from flexibo.errors import InvalidTypeError, InvalidValueError, UnknownNameError
-from flexibo.history.events import Asked, BudgetSet, Created, Failed, ReferenceFixed, Released, Stopped, Told
+from flexibo.history.events import Asked, BudgetSet, Created, Failed, ReferenceFixed, Told
 from flexibo.optimizer import StopKind
 
 Functions = Mapping[str, Callable[[Design], Any]]
@@ -372,25 +371,6 @@ def test_a_timeout_also_counts_where_it_cannot_interrupt(space: Space) -> None:
     thread.join()
     (row,) = study.trace()
     assert "timeout" in row.reason
-
-
-def test_an_interrupt_keeps_what_was_measured_and_prints_the_front(
-    make_study: Make, functions: Functions, capsys: pytest.CaptureFixture[str]
-) -> None:
-    study = make_study()
-
-    def interrupted(name: str, design: Design) -> tuple[float, float]:
-        if len(study.trace()) == 10:
-            raise KeyboardInterrupt
-        return functions[name](design)  # type: ignore[no-any-return]
-
-    study.run({name: partial(interrupted, name) for name in functions})
-    assert study.stop_kind is StopKind.INTERRUPTED
-    assert len(study.trace()) == 10
-    assert study.pending == ()
-    assert [type(event) for event in study.events[-2:]] == [Released, Stopped]
-    assert "Confirmed front" in capsys.readouterr().err
-    assert study.ask() is not None
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,114 @@
+"""A run of a study from its arguments to its stop: one at a time, and whatever ends it, nothing stays claimed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import Protocol
+
+from flexibo._internal.interrupts import Terminated
+from flexibo.errors import InvalidValueError, MachineError
+from flexibo.executors import Executor, Measure, find_executor
+from flexibo.history import History
+from flexibo.objectives import Objective
+from flexibo.optimizer.stop import Stop, StopKind
+from flexibo.study._arguments import checked_executor, checked_functions
+from flexibo.study._claims import Claims
+from flexibo.study._run import RunLoop, RunnableStudy
+from flexibo.study.progress import ShownStudy, progress_bar
+
+INTERRUPTED = Stop(StopKind.INTERRUPTED, "Interrupted; what was measured is kept.")
+TERMINATED = Stop(StopKind.TERMINATED, "Interrupted by SIGTERM; what was measured is kept.")
+
+
+class StoppingStudy(ShownStudy, Protocol):
+    """What a run needs of the study that it is a run of."""
+
+    @property
+    def objectives(self) -> Sequence[Objective]:
+        """All objectives."""
+
+    @property
+    def shared(self) -> bool:
+        """Whether other processes can write to the study."""
+
+    def record_stop(self, kind: StopKind, reason: str) -> None:
+        """Store why the study stopped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What a run measures with: a function for each objective that it serves, and the executor that calls them."""
+
+    functions: Mapping[str, Measure]
+    executor: Executor
+
+
+class Runs:
+    """The runs of a study, one at a time."""
+
+    def __init__(self) -> None:
+        self._turn = threading.Lock()
+
+    @contextmanager
+    def begun(
+        self, history: History, objectives: Mapping[str, Measure], executor: Executor | str, *, some: bool
+    ) -> Iterator[Means]:
+        """The functions of all objectives, or of some, and the executor, checked, while no other thread runs this."""
+        leads = _leads(history)
+        functions = checked_functions(objectives, history.names, leads, some=some)
+        with closing(find_executor(executor)) if isinstance(executor, str) else nullcontext(executor) as opened:
+            checked_executor(opened, leads)
+            if not self._turn.acquire(blocking=False):
+                raise InvalidValueError(
+                    "This study is being run already; to run it in two threads, open it in each of them from one "
+                    "storage."
+                )
+            try:
+                yield Means(functions, opened)
+            finally:
+                self._turn.release()
+
+
+def run_until_stopped(
+    study: StoppingStudy,
+    source: RunnableStudy,
+    means: Means,
+    claims: Claims,
+    *,
+    progress: bool | None,
+    idle: float | None,
+) -> None:
+    """Measure what `source`, the study or its queue, asks until it stops; an interrupt is a stop too."""
+    leads, functions = _leads(study.history), means.functions
+    with progress_bar(study, progress) as bar:
+        loop = RunLoop(
+            source,
+            {o.name: o for o in study.objectives if o.name in leads and o.name in functions},
+            functions,
+            means.executor,
+            lambda: bar.update(study),
+            alone=not study.shared,
+            serves_all=set(leads) == set(functions),
+            idle=idle,
+        )
+        before, interruption, fault = claims.held(), None, ""
+        try:
+            stop = loop.run()
+        except MachineError as error:
+            fault = str(error)
+            raise
+        except KeyboardInterrupt as error:
+            stop = interruption = TERMINATED if isinstance(error, Terminated) else INTERRUPTED
+        finally:
+            claims.give_back(claims.held() - before, fault)
+        study.record_stop(stop.kind, stop.reason)
+        if interruption is not None:
+            bar.interrupted(study)
+
+
+def _leads(history: History) -> list[str]:
+    """The objectives that are asked for."""
+    return [purchase.objective for purchase in history.purchases]
