@@ -16,7 +16,7 @@ from benchmarks.problem import STEPS, lenet
 from benchmarks.results import Row
 from benchmarks.timing import Asks, asked, asked_again, asked_and_told, growth_exponent, timed
 from flexibo import GaussianProcess, Study
-from flexibo.history.events import event_to_dict
+from flexibo.history.event_dicts import event_to_dict
 from flexibo.storage import open_storage
 from flexibo.surrogates import Warped
 from flexibo.surrogates.refits import refit_count

@@ -16,7 +16,7 @@ from benchmarks.soak.ledger import Ledger, replayed
 from benchmarks.soak.problem import DEAREST
 from benchmarks.soak.worker import Plan
 from flexibo import Study
-from flexibo.history.events import event_to_dict
+from flexibo.history.event_dicts import event_to_dict
 from flexibo.optimizer import Stop
 
 ROUNDING = 1e-9

@@ -11,7 +11,7 @@ from tests.method_variants import is_variant
 
 import flexibo
 from flexibo import Design, Evaluation, Objective, RandomForest, Space, Study
-from flexibo.history.events import event_from_dict, event_to_dict
+from flexibo.history.event_dicts import event_from_dict, event_to_dict
 from flexibo.methods import ScoringMethod
 from flexibo.methods.table import METHODS
 from flexibo.optimizer import StopKind

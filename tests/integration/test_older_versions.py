@@ -12,7 +12,7 @@ import pytest
 from tests.postgres import server
 
 from flexibo import Study
-from flexibo.history.events import EVENTS
+from flexibo.history.event_dicts import EVENTS
 from flexibo.storage._schema import SCHEMA
 from flexibo.storage.sql import SQLStorage, stored_studies
 

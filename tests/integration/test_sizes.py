@@ -10,7 +10,8 @@ from typer.testing import CliRunner
 from flexibo import Objective, Space, Study
 from flexibo.cli import app
 from flexibo.errors import FlexiBOError, InvalidValueError
-from flexibo.history.events import LONGEST_TEXT, event_to_dict
+from flexibo.history.event_dicts import event_to_dict
+from flexibo.history.events import LONGEST_TEXT
 from flexibo.storage import MemoryStorage, StorageError
 from flexibo.study.settings import MOST_CANDIDATES
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from flexibo import Objective, Space, Study
 from flexibo.history import History
-from flexibo.history.events import event_from_dict, event_to_dict
+from flexibo.history.event_dicts import event_from_dict, event_to_dict
 from flexibo.storage import MemoryStorage
 
 SPACE = Space({"x": (0.0, 1.0), "k": ["a", "b", "c"], "w": [1, 2, 4]})

@@ -178,7 +178,8 @@ def _release(study: Study, evaluation: Evaluation, hand: str) -> str:
 
 def _kept(url: str, name: str, number: int, given: Sequence[str], failed: str | None, cost: float, why: str) -> str:
     """Keep values that a study refused beside it, with the design that the variables of ``ask --shell`` name."""
-    from flexibo.history.events import Told, event_to_dict
+    from flexibo.history.event_dicts import event_to_dict
+    from flexibo.history.events import Told
     from flexibo.storage.sql import SQLStorage
     from flexibo.study.stored import stored_study
     from flexibo.study.unstored import UnstoredAnswer, keep

@@ -9,7 +9,8 @@ from typing import Any
 from flexibo.belief.costs import TRANSFORMS, CostCallable
 from flexibo.errors import SettingsDifferError
 from flexibo.history import History
-from flexibo.history.events import BudgetSet, Created, Event, ReferenceFixed, event_to_dict
+from flexibo.history.event_dicts import event_to_dict
+from flexibo.history.events import BudgetSet, Created, Event, ReferenceFixed
 from flexibo.methods.base import Method
 from flexibo.optimizer import Optimizer
 from flexibo.optimizer.predictor import Predictor

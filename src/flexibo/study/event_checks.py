@@ -9,7 +9,7 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from flexibo.errors import FlexiBOError, InvalidValueError
-from flexibo.history import History, events
+from flexibo.history import History, event_dicts, events
 from flexibo.objectives import LARGEST, Objective
 from flexibo.optimizer import StopKind
 from flexibo.space import Space
@@ -39,7 +39,7 @@ class EventCheck:
         """The events in `contents`, in less time than one by one; raises one of `DAMAGE` if any is wrong."""
         for content in contents:
             self._check_content(content)
-        found = events.events_from_dicts(contents, self.history.space)
+        found = event_dicts.events_from_dicts(contents, self.history.space)
         for event in found:
             self._check(event)
         return found
@@ -47,7 +47,7 @@ class EventCheck:
     def event(self, content: Mapping[str, Any]) -> events.Event:
         """The event in `content`; raises one of `DAMAGE` if it is wrong."""
         self._check_content(content)
-        event = events.event_from_dict(content, self.history.space)
+        event = event_dicts.event_from_dict(content, self.history.space)
         self._check(event)
         return event
 
@@ -302,10 +302,10 @@ def _fields_of(kind: str) -> tuple[frozenset[str], frozenset[str]]:
         needed = {f.name for f in fields(events.Evaluation) if f.default is MISSING} | {"yields", "then"}
         known = {f.name for f in fields(events.Evaluation)} | {"worker", "seconds"}
     else:
-        own = fields(events.EVENTS[kind])
+        own = fields(event_dicts.EVENTS[kind])
         needed = {f.name for f in own if f.default is MISSING and f.default_factory is MISSING}
         known = {f.name for f in own}
     return frozenset(needed), frozenset(known | {"event", "time"})
 
 
-_KINDS = {kind: _fields_of(kind) for kind in events.EVENTS}
+_KINDS = {kind: _fields_of(kind) for kind in event_dicts.EVENTS}

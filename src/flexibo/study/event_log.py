@@ -14,7 +14,8 @@ from flexibo._internal.interrupts import deferred_interrupts
 from flexibo._internal.version import __version__
 from flexibo.errors import InvalidValueError
 from flexibo.history import History
-from flexibo.history.events import Event, Failed, Told, UnknownEventError, event_to_dict, events_from_dicts
+from flexibo.history.event_dicts import UnknownEventError, event_to_dict, events_from_dicts
+from flexibo.history.events import Event, Failed, Told
 from flexibo.history.state import packed, restore
 from flexibo.storage import Storage, StorageError
 from flexibo.storage.base import Snapshot, SnapshotStorage, first_event, place_of

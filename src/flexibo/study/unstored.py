@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flexibo.history.events import Evaluation, Failed, Told, event_to_dict
+from flexibo.history.event_dicts import event_to_dict
+from flexibo.history.events import Evaluation, Failed, Told
 
 FORMAT = "flexibo-answers"
 VERSION = 1  # the version of a line; a newer one is refused

@@ -10,7 +10,8 @@ from typing import Any
 
 from flexibo.errors import FlexiBOError, InvalidValueError
 from flexibo.history import History
-from flexibo.history.events import Event, Failed, Told, event_from_dict
+from flexibo.history.event_dicts import event_from_dict
+from flexibo.history.events import Event, Failed, Told
 from flexibo.storage import Storage
 from flexibo.study.answers import added_event, answer_events
 from flexibo.study.event_checks import DAMAGE, check_fields, damage

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.study.damaged_logs import SPACE, TOLD, holding, position
 
 from flexibo import Study
-from flexibo.history.events import UnknownEventError
+from flexibo.history.event_dicts import UnknownEventError
 from flexibo.storage import StorageError
 
 

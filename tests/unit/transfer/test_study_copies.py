@@ -11,7 +11,7 @@ from tests.unit.transfer.studies import SPACE, answered, asked
 
 from flexibo import GaussianProcess, Space, Study
 from flexibo.errors import FlexiBOError, InvalidValueError, UnknownNameError
-from flexibo.history.events import event_to_dict
+from flexibo.history.event_dicts import event_to_dict
 from flexibo.storage import MemoryStorage, open_storage
 from flexibo.transfer import event_lines, import_events, not_stored, read_events, read_results, study_copy
 from flexibo.transfer.study_copies import time_of
