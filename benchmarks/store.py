@@ -15,7 +15,7 @@ from pathlib import Path
 from flexibo.compare.results_folder import FRONTS, RESULTS, SETTINGS
 from flexibo.compare.rivals import RIVALS
 from flexibo.compare.runs import Allowance, read_runs
-from flexibo.compare.stored_results import StoredResults, describe, store, stored_runs
+from flexibo.compare.stored_results import StoredResults, add, describe, package, store
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,15 +29,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     allowance = Allowance(settings["n_initial"], settings["budget"], settings.get("from_scratch", False))
     runs = read_runs(given.folder / RESULTS, given.folder / FRONTS)
     for rival in sorted({run.method for run in runs} & set(RIVALS)):
-        own = {run.key: run for run in runs if run.method == rival}
+        own = [run for run in runs if run.method == rival]
         versions = settings["methods"][rival]
+        problems = {run.problem: settings["problems"][run.problem] for run in own}
+        made = StoredResults(rival, versions, given.command, given.machine, allowance, problems)
         before = describe(rival)
-        problems = {name: settings["problems"][name] for name, _, _ in own}
-        if before is not None and before.versions == versions and before.allowance == allowance:
-            problems = dict(before.problems) | problems
-            tasks = [(name, rival, seed) for name in problems for seed in range(1_000)]
-            own = {run.key: run for run in stored_runs(tasks, allowance, problems)} | own
-        store(own.values(), StoredResults(rival, versions, given.command, given.machine, allowance, problems))
+        if before is not None and package(before.versions) == package(versions) and before.allowance == allowance:
+            add(own, made)
+        else:
+            store(own, made)
         print(f"{rival}: {len(own)} runs on {len(problems)} problems")
     return 0
 

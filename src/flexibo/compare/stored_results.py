@@ -65,12 +65,18 @@ def stored_runs(
 
 
 def _is_current(rival: str, versions: str) -> bool:
-    """Whether results were made with the installed version of the rival's own package, or none is installed.
-
-    Other packages, such as torch, differ between machines and builds.
-    """
+    """Whether results were made with the installed version of the rival's own package, or none is installed."""
     entry = RIVALS.get(rival)
-    return entry is None or not entry.is_installed() or entry.versions().split(", ")[0] == versions.split(", ")[0]
+    return entry is None or not entry.is_installed() or package(entry.versions()) == package(versions)
+
+
+def package(versions: str) -> str:
+    """The version of a rival's own package, which is named first; other packages differ between machines and builds.
+
+    >>> package("botorch 0.18.1, gpytorch 1.15.2, torch 2.13.0+cpu")
+    'botorch 0.18.1'
+    """
+    return versions.split(", ")[0]
 
 
 def store(runs: Iterable[Run], made: StoredResults, folder: Path = FOLDER) -> None:
