@@ -73,8 +73,8 @@ LATER = ("dnn-stack:surface=4:n=3", "nb201-4", "dnn-stack:surface=2:n=4", "dtlz2
 """Problems of three to five objectives that are too slow for botorch-qlognehvi."""
 
 HVKG_PROBLEMS = (
-    *("resnet-h200", "squeezenet-h200", "branin-currin:ratio=10", "zdt1:ratio=10:expensive=2:finite"),
-    *("branin-currin", "tx2-inceptionv3-400", "tx2-xception-600"),
+    *("branin-currin", "tx2-inceptionv3-400", "tx2-xception-600", "zdt1:finite"),
+    *("branin-currin:ratio=10", "dtlz2:n=3:finite", "mlp-kc1"),
 )
 """The problems of botorch-hvkg, the slowest rival."""
 
