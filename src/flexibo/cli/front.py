@@ -46,7 +46,7 @@ def front(
         bool, typer.Option("--possible", help="Also designs that may be on the front, but are not by the best guess.")
     ] = False,
     number: Annotated[
-        int | None, typer.Option(min=1, help="Show the design with this number in full.", show_default=False)
+        int | None, typer.Option(help="Show the design with this number in full.", show_default=False)
     ] = None,
     certificate: Annotated[
         bool, typer.Option("--certificate", help="Print what is missed at most, and under which conditions.")
@@ -157,7 +157,6 @@ def _ranges(numbers: list[int]) -> str:
 
 def _facts(copy: StudyCopy, found: HandOver, row: DesignRow | None) -> dict[str, Any]:
     """The designs, ready for JSON; only one row if it is given."""
-    from flexibo.results.rows import json_row
     from flexibo.views.axes import axis_of
 
     history = copy.study.history
@@ -166,18 +165,34 @@ def _facts(copy: StudyCopy, found: HandOver, row: DesignRow | None) -> dict[str,
     return {
         "study": copy.name,
         "objectives": axes,
-        "designs": [json_row(one) for one in found.front if row in (None, one)],
-        "promising": [json_row(one) for one in found.promising if row in (None, one)],
+        "designs": [_json_row(one, found) for one in found.front if row in (None, one)],
+        "promising": [_json_row(one, found) for one in found.promising if row in (None, one)],
         **found.to_dict(),
     }
+
+
+def _json_row(row: DesignRow, found: HandOver) -> dict[str, Any]:
+    from flexibo.results.rows import json_row
+
+    return {"kind": _kind(row, found), **json_row(row)}
+
+
+def _kind(row: DesignRow, found: HandOver) -> str:
+    """What a design is: "confirmed", "promising", or "possible" if it is on the front by no best guess."""
+    from flexibo.results.front import FrontRow
+
+    if row.number > found.last_likely:
+        return "possible"
+    return "confirmed" if isinstance(row, FrontRow) else "promising"
 
 
 def _write_table(found: HandOver, row: DesignRow | None, history: History) -> None:
     """Print CSV; texts that a spreadsheet would run as formulas are escaped."""
     from flexibo.transfer.evaluations import without_formula
 
-    kinds = (("confirmed", found.front), ("promising", found.promising))
-    records = [{"kind": kind, **record} for kind, rows in kinds for record in rows.records()]
+    kinds = [_kind(one, found) for one in (*found.front, *found.promising)]
+    rows = (*found.front.records(), *found.promising.records())
+    records = [{"kind": kind, **record} for kind, record in zip(kinds, rows, strict=True)]
     heading = ["kind", "number"]
     heading += [f"{what}:{name}" for what in QUANTITY_COLUMNS for name in history.names] + list(WHOLE_COLUMNS)
     options = [f"option:{name}" for name in history.space.names]
@@ -193,7 +208,8 @@ def _print(found: HandOver, row: DesignRow | None, copy: StudyCopy, console: Con
 
     history = copy.study.history
     if row is not None:
-        for line in _whole(row, history):
+        open_end = ", not measured yet" if row.missing else ""
+        for line in _whole(row, history, f"{_kind(row, found)}{open_end}"):
             console.print(Text(line))
     else:
         print_hand_over(history, found, console)
@@ -205,12 +221,10 @@ def _print(found: HandOver, row: DesignRow | None, copy: StudyCopy, console: Con
         console.print("Predicted with the method's own surrogate: the study's own is not stored.")
 
 
-def _whole(row: DesignRow, history: History) -> list[str]:
+def _whole(row: DesignRow, history: History, kind: str) -> list[str]:
     """Everything about one design, with exact values."""
     from flexibo.results.cells import feasibility_cell
-    from flexibo.results.front import FrontRow
 
-    kind = "confirmed" if isinstance(row, FrontRow) else "promising, not measured yet"
     lines = [f"Design {row.number}, {kind}"]
     width = max(len(squeezed(name)) for name in (*history.names, *row.design, "to confirm"))
     lines += [f"  {squeezed(own.name).ljust(width)}  {_quantity(row, own)}" for own in history.objectives]

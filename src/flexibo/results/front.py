@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from flexibo._internal.records import data_frame, write_csv
+from flexibo._internal.records import Tabular
 from flexibo.results.cells import (
     BEST_LEGEND,
     READINGS_LEGEND,
@@ -36,7 +35,7 @@ class FrontRow(DesignRow):
     knee: bool = False
 
 
-class Front(tuple[FrontRow, ...]):
+class Front(Tabular, tuple[FrontRow, ...]):
     """The confirmed designs that no other confirmed design dominates, ordered by the first objective."""
 
     __slots__ = ()
@@ -62,14 +61,6 @@ class Front(tuple[FrontRow, ...]):
             | option_columns(row)
             for row in self
         ]
-
-    def to_csv(self, path: str | Path) -> None:
-        """Write the designs as CSV."""
-        write_csv(path, self.records(), [])
-
-    def to_pandas(self) -> Any:
-        """The designs as a pandas DataFrame (extra ``pandas``)."""
-        return data_frame(self.records())
 
 
 def front_columns(

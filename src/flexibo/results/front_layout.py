@@ -92,16 +92,23 @@ class FrontLayout:
             yield from (f"{number * (n == 0):>{margin}}{GAP}{line}" for n, line in enumerate(lines))
 
 
-def confirmed_layout(history: History, rows: Sequence[FrontRow]) -> FrontLayout:
-    """The confirmed designs for a console, with what the marks mean below."""
+def confirmed_layout(history: History, rows: Sequence[FrontRow], *, is_front: bool = True) -> FrontLayout:
+    """Confirmed designs for a console, the front or others that may be on it, with what the marks mean below."""
+    what = "Confirmed front" if is_front else "Possible, but dominated by readings"
     columns = front_columns(rows, _headings(history), constrained=_is_constrained(history))
-    return _layout(f"Confirmed front: {_designs(len(rows))}, every value measured", rows, columns, front_notes(rows))
+    return _layout(f"{what}: {_designs(len(rows))}, every value measured", rows, columns, front_notes(rows))
 
 
-def promising_layout(history: History, rows: Sequence[PromisingRow], *, unit: str) -> FrontLayout:
-    """The promising designs for a console, with what the marks mean below; `unit` is that of costs."""
+def promising_layout(
+    history: History, rows: Sequence[PromisingRow], *, unit: str, is_likely: bool = True
+) -> FrontLayout:
+    """Promising designs for a console, with what the marks mean below; `unit` is that of costs.
+
+    Those that are not `is_likely` may be on the front, but are not by the best guess.
+    """
+    what = "Promising, not measured yet" if is_likely else "Possible, not measured yet"
     columns = promising_columns(rows, _headings(history), constrained=_is_constrained(history), unit=unit)
-    return _layout(f"Promising, not measured yet: {_designs(len(rows))}", rows, columns, promising_notes())
+    return _layout(f"{what}: {_designs(len(rows))}", rows, columns, promising_notes())
 
 
 def _layout(title: str, rows: Sequence[DesignRow], columns: Sequence[Column], notes: Sequence[str]) -> FrontLayout:

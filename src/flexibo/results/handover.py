@@ -39,7 +39,11 @@ class HandOver:
         promising: Designs that are worth confirming.
         certificate: A bound on what the confirmed front misses; None while an objective has no value.
         with_promising: The same bound for the confirmed and the promising designs together.
-        confirm_cost: What confirming all promising designs is expected to cost; None if no cost is known.
+        confirm_cost: What confirming all designs that are promising by the best guess is expected to cost; None if no
+            cost is known.
+        to_confirm: How many designs these are.
+        last_likely: The largest number of a design of the front or promising by the best guess; a design with a larger
+            number may be on the front, but is not by the best guess.
     """
 
     front: Front
@@ -47,6 +51,24 @@ class HandOver:
     certificate: Certificate | None = None
     with_promising: Certificate | None = None
     confirm_cost: float | None = None
+    to_confirm: int = 0
+    last_likely: int = 0
+
+    @property
+    def likely(self) -> tuple[Front, Promising]:
+        """The confirmed front, and what is promising by the best guess."""
+        return (
+            Front(row for row in self.front if row.number <= self.last_likely),
+            Promising(row for row in self.promising if row.number <= self.last_likely),
+        )
+
+    @property
+    def possible(self) -> tuple[Front, Promising]:
+        """The measured and the other designs that may be on the front, but are not by the best guess."""
+        return (
+            Front(row for row in self.front if row.number > self.last_likely),
+            Promising(row for row in self.promising if row.number > self.last_likely),
+        )
 
     def sentence(self, unit: str = "") -> str:
         """What the confirmed front misses at most, and what confirming everything promising costs, in one sentence."""
@@ -68,9 +90,9 @@ class HandOver:
         )
 
     def _price(self, unit: str) -> str:
-        if not self.promising:
+        if not self.to_confirm:
             return "nothing promising is left to confirm" if self.front else ""
-        what = "the promising design" if len(self.promising) == 1 else f"the {len(self.promising)} promising designs"
+        what = "the promising design" if self.to_confirm == 1 else f"the {self.to_confirm} promising designs"
         if self.confirm_cost is None:
             return f"what confirming {what} would cost is not known yet"
         return f"confirming {what} would cost about {format_number(self.confirm_cost, 3)} {unit}".rstrip()
@@ -164,6 +186,8 @@ def handed_over(known: KnownDesigns, chosen: Selection, *, include: str = "proba
         certificate_of(known.sure, known.history, chosen.front, known.reference),
         certificate_of(known.sure, known.history, both, known.reference),
         known.price_of_all(chosen.promising),
+        to_confirm=len(chosen.promising),
+        last_likely=len(chosen.front) + len(chosen.promising),
     )
 
 

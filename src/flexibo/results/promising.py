@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from flexibo._internal.numbers import format_number
-from flexibo._internal.records import data_frame, write_csv
+from flexibo._internal.records import Tabular
 from flexibo.results.cells import (
     PREDICTED_LEGEND,
     Column,
@@ -42,7 +41,7 @@ class PromisingRow(DesignRow):
     chance: float
 
 
-class Promising(tuple[PromisingRow, ...]):
+class Promising(Tabular, tuple[PromisingRow, ...]):
     """The designs that are promising and not completely measured, the most expected gain per cost first."""
 
     __slots__ = ()
@@ -70,14 +69,6 @@ class Promising(tuple[PromisingRow, ...]):
             | option_columns(row)
             for row in self
         ]
-
-    def to_csv(self, path: str | Path) -> None:
-        """Write the designs as CSV."""
-        write_csv(path, self.records(), [])
-
-    def to_pandas(self) -> Any:
-        """The designs as a pandas DataFrame (extra ``pandas``)."""
-        return data_frame(self.records())
 
 
 def promising_columns(

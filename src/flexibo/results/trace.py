@@ -6,13 +6,12 @@ import math
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray
-from flexibo._internal.records import data_frame, write_csv
+from flexibo._internal.records import Tabular
 from flexibo.history import History
 from flexibo.history.events import Failed, Told
 from flexibo.pareto import hypervolume, non_dominated
@@ -55,7 +54,7 @@ class TraceRow:
 STRUCTURED = ("design", "values", "costs")  # the fields of a row that are not a single cell of a table
 
 
-class Trace(Sequence[TraceRow]):
+class Trace(Tabular, Sequence[TraceRow]):
     """The finished evaluations of a study, in order."""
 
     def __init__(self, rows: Sequence[TraceRow]) -> None:
@@ -88,13 +87,8 @@ class Trace(Sequence[TraceRow]):
             for row in self._rows
         ]
 
-    def to_csv(self, path: str | Path) -> None:
-        """Write the rows as CSV."""
-        write_csv(path, self.records(), [name for name in TraceRow.__dataclass_fields__ if name not in STRUCTURED])
-
-    def to_pandas(self) -> Any:
-        """The rows as a pandas DataFrame (extra ``pandas``)."""
-        return data_frame(self.records())
+    def _heading(self) -> list[str]:
+        return [name for name in TraceRow.__dataclass_fields__ if name not in STRUCTURED]
 
 
 def trace(history: History, reference: FloatArray | None) -> Trace:

@@ -109,13 +109,20 @@ def print_hand_over(history: History, found: HandOver, console: Console) -> None
     from flexibo.results.front_layout import confirmed_layout, promising_layout
 
     unit = cost_unit(history.origin)
-    if found.front:
-        console.print(confirmed_layout(history, found.front))
+    (front, promising), (others, possible) = found.likely, found.possible
+    if front:
+        console.print(confirmed_layout(history, front))
     else:
         console.print(Text(no_front(history)))
-    if found.promising:
+    if promising:
         console.print()
-        console.print(promising_layout(history, found.promising, unit=unit))
+        console.print(promising_layout(history, promising, unit=unit))
+    if others:
+        console.print()
+        console.print(confirmed_layout(history, others, is_front=False))
+    if possible:
+        console.print()
+        console.print(promising_layout(history, possible, unit=unit, is_likely=False))
     if sentence := found.sentence(unit):
         console.print(Text(sentence))
 

@@ -192,6 +192,24 @@ class TestFront:
         assert shown.count("possible") == sum(row.standing == "possible" for row in rows) + 1  # and the hint
         assert "flexibo front --possible --number N" in shown
 
+    def test_what_is_only_possible_is_no_part_of_the_front_and_numbers_grow_down_the_page(self, study: Study) -> None:
+        likely, every = study.hand_over(), study.hand_over(include="possible")
+        shown = good("--possible")
+        assert mentions(shown, f"Confirmed front: {len(likely.front)}")
+        numbers = [int(one) for one in re.findall(r"(?m)^[ │]*([0-9]+) [ │]", shown)]
+        assert numbers == list(range(1, len(every.front) + len(every.promising) + 1))
+        kinds = [row["kind"] for row in csv.DictReader(io.StringIO(good("--csv", "--possible")))]
+        assert (kinds.count("confirmed"), kinds.count("promising")) == (len(likely.front), len(likely.promising))
+        assert len(kinds) == len(numbers)
+        for flags in ((), ("--possible",), ("--measured",)):  # the price is always that of the same designs
+            price = "nothing promising" if not likely.promising else f"{likely.confirm_cost:.3g}"
+            assert mentions(good(*flags), price)
+
+    @pytest.mark.parametrize("number", [0, -3, 99])
+    def test_a_number_that_no_design_has_is_answered_with_those_there_are(self, study: Study, number: int) -> None:
+        last = len(study.front()) + len(study.promising())
+        assert mentions(refusal("--number", number), "--number", number, f"1 to {last}")
+
     def test_the_certificate_is_said_when_asked_for(self, study: Study) -> None:
         expected = study.certificate()
         assert str(expected) in good("--certificate")

@@ -110,7 +110,7 @@ def test_the_last_sentence_has_the_bound_of_the_confirmed_designs_alone() -> Non
     told = replace(found, certificate=bound, with_promising=replace(bound, relative=0.05))
     assert all(text in told.sentence() for text in ("12.5 %", "5 %", "95 %"))
     assert told.to_dict()["missed_at_most"] == 0.125
-    assert "nothing promising" in replace(told, promising=Promising()).sentence()
+    assert "nothing promising" in replace(told, promising=Promising(), to_confirm=0).sentence()
 
 
 def test_what_is_expected_to_add_nothing_is_not_promising() -> None:
