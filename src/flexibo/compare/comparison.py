@@ -11,7 +11,7 @@ from pathlib import Path
 import flexibo
 from flexibo.compare.contestants import check_contestant
 from flexibo.compare.problems.table import find_problem
-from flexibo.compare.results_folder import FRONTS, RESULTS, ResultsFolder, locked
+from flexibo.compare.results_folder import COPY, FRONTS, RESULTS, ResultsFolder, locked
 from flexibo.compare.rivals import RIVALS
 from flexibo.compare.runs import MEASURES, Allowance, Run, read_runs
 from flexibo.compare.single_run import run
@@ -55,7 +55,10 @@ def compare(
         methods = {name: mark for name in names if (mark := method_fingerprint(name))}
         results = ResultsFolder(folder, suite.allowance, problems=problems, methods=methods)
         if results.forgotten:
-            warned(f"{results.forgotten} runs in {folder} are not used: their problem or their method has changed.")
+            warned(
+                f"{results.forgotten} runs in {folder} are made again: their problem or their method has changed. "
+                f"{RESULTS}{COPY} has the former ones."
+            )
         if outdated := [name for name in names if stored and name in RIVALS and is_outdated(name)]:
             warned(
                 f"Stored runs of {', '.join(outdated)} are not used: an earlier version made them, without the errors "

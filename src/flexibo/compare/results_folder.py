@@ -16,13 +16,15 @@ from flexibo.compare.runs import Allowance, Run, front_rows_of, read_runs, rows_
 from flexibo.errors import InvalidValueError
 
 RESULTS, FRONTS, SETTINGS, LOCK = "results.csv", "fronts.csv", "settings.json", ".lock"
+COPY = ".bak"
+"""Ends the names of tables as they were before runs were removed."""
 
 
 class ResultsFolder:
     """The runs of a comparison in a folder: ``results.csv``, ``fronts.csv`` and ``settings.json``.
 
     All runs in a folder have the same allowance. Runs whose problem or method has another fingerprint than before are
-    removed; `forgotten` counts them.
+    removed; `forgotten` counts them, and copies of the tables (``results.csv.bak``) still have them.
     """
 
     def __init__(
@@ -38,6 +40,11 @@ class ResultsFolder:
                     f"{folder} holds a comparison with {name} {terms[name]}; {value} given. Choose another folder."
                 )
         kept = read_runs(folder / RESULTS, folder / FRONTS) if (folder / RESULTS).exists() else []
+        if kept and not stored:
+            raise InvalidValueError(
+                f"{folder} has {RESULTS} without {SETTINGS}, which says what its runs are. Restore it, or choose another "
+                "folder."
+            )
         before = {"problems": stored.get("problems", {}), "methods": stored.get("methods", {})}
         current = [
             run
@@ -46,6 +53,8 @@ class ResultsFolder:
             and methods.get(run.method, before["methods"].get(run.method)) == before["methods"].get(run.method)
         ]
         self.forgotten = len(kept) - len(current)
+        if self.forgotten:
+            self._keep_copies()
         self.runs: dict[tuple[str, str, int], Run] = {run.key: run for run in current}
         own |= {"problems": before["problems"] | dict(problems), "methods": before["methods"] | dict(methods)}
         self.tidy()  # first: removed runs must be gone before the settings say that the folder is up to date
@@ -66,6 +75,12 @@ class ResultsFolder:
         with _writing(self.folder):
             write_runs(self.folder / RESULTS, self.folder / FRONTS, self.runs.values())
 
+    def _keep_copies(self) -> None:
+        for name in (RESULTS, FRONTS):
+            if (self.folder / name).exists():
+                with _writing(self.folder):
+                    write_atomically(self.folder / f"{name}{COPY}", (self.folder / name).read_bytes())
+
     def _settings(self) -> dict[str, Any]:
         path = self.folder / SETTINGS
         if not path.exists():
@@ -77,7 +92,7 @@ class ResultsFolder:
         if not isinstance(settings, dict) or not all(
             isinstance(settings.get(name, {}), dict) for name in ("problems", "methods")
         ):
-            raise InvalidValueError(f"{path} cannot be read; remove the folder, or choose another one.")
+            raise InvalidValueError(f"{path} cannot be read; restore it, or choose another folder.")
         return settings
 
 

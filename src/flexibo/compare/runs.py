@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
@@ -27,6 +27,9 @@ MEASURES: tuple[Measure, ...] = get_args(Measure)
 
 PAID_SHARE, FEWEST_PAID = 0.25, 3
 """From scratch, others have initial designs for at most this share of the budget (as in SMAC), at least this many."""
+
+MOST_INITIAL, MOST_BUDGET = 1_000, 1e6
+"""Models of more initial designs take hours, and nobody waits for more evaluations."""
 
 MOST_OBJECTIVES = 6
 COLUMNS = (
@@ -58,10 +61,14 @@ class Allowance:
     from_scratch: bool = False
 
     def __post_init__(self) -> None:
-        if self.n_initial < 2:
-            raise InvalidValueError(f"The number of initial designs is {self.n_initial}; it must be at least 2.")
-        if not 0 < self.budget < float("inf"):
-            raise InvalidValueError(f"budget is {self.budget}; it must be a number of full evaluations above zero.")
+        if not 2 <= self.n_initial <= MOST_INITIAL:
+            raise InvalidValueError(
+                f"The number of initial designs is {self.n_initial}; it must be between 2 and {MOST_INITIAL:,}."
+            )
+        if not 0 < self.budget <= MOST_BUDGET:
+            raise InvalidValueError(
+                f"budget is {self.budget}; it must be a number of full evaluations above 0, at most {MOST_BUDGET:,.0f}."
+            )
 
     @property
     def paid_designs(self) -> int:
@@ -160,7 +167,7 @@ def read_runs(path: Path, fronts: Path | None = None) -> list[Run]:
             moment = _moment(row)
             moments.setdefault((row[0], row[1], int(row[2])), {})[moment.share] = moment
         except ValueError:
-            raise _broken(path, number, row) from None
+            raise _broken(path, number, ",".join(row)) from None
     found: dict[tuple[str, str, int], dict[Measure, list[tuple[float, ...]]]] = {}
     for number, row in _read(fronts, FRONT_COLUMNS) if fronts is not None and fronts.exists() else ():
         try:
@@ -168,7 +175,7 @@ def read_runs(path: Path, fronts: Path | None = None) -> list[Run]:
             by_measure = found.setdefault((row[0], row[1], int(row[2])), {})
             by_measure.setdefault(measure, []).append(tuple(float(cell) for cell in row[4:] if cell))
         except ValueError:
-            raise _broken(fronts, number, row) from None
+            raise _broken(fronts, number, ",".join(row)) from None
     return [
         Run(
             *key,
@@ -199,10 +206,10 @@ def _moment(row: Sequence[str]) -> Moment:
     return Moment(share, spent, confirmed, overhead, tuple(int(cell) for cell in row[9:] if cell), model, reported)
 
 
-def _broken(path: Path | None, number: int, row: Sequence[str]) -> InvalidValueError:
+def _broken(path: Path | None, number: int, text: str) -> InvalidValueError:
     return InvalidValueError(
-        f"Line {number} of {path} is {','.join(row)[:80]!r}; it is not a row of a comparison. Remove the file, or "
-        "choose another folder."
+        f"Line {number} of {path} is {text[:80]!r}; it is not a row of a comparison. Remove the line, and its run is "
+        "made again, or choose another folder."
     )
 
 
@@ -211,18 +218,35 @@ def _read(path: Path, columns: Sequence[str]) -> Iterable[tuple[int, list[str]]]
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidValueError(f"{path} cannot be read ({error}); remove it, or choose another folder.") from None
+        raise InvalidValueError(f"{path} cannot be read ({error}); restore it, or choose another folder.") from None
     whole = text[: text.rfind("\n") + 1]
-    lines = csv.reader(io.StringIO(whole, newline=""))
-    first = next(lines, None)
+    rows = _numbered(path, whole)
+    _, first = next(rows, (0, None))
     if first is not None and tuple(first) != tuple(columns):
         raise InvalidValueError(
             f"{path} begins with {','.join(first)[:80]!r}; it is not a table of a comparison, or one of an earlier "
             f"version without the errors {', '.join(MEASURES)}. Choose another folder."
         )
-    for row in lines:
-        if len(row) == len(columns):
-            yield lines.line_num, row
+    for number, row in rows:
+        if len(row) != len(
+            columns
+        ):  # only the last line can be cut off by a kill: anything else would be lost silently
+            raise _broken(path, number, ",".join(row))
+        yield number, row
+
+
+def _numbered(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a CSV text, each with the number of its first line."""
+    lines = csv.reader(io.StringIO(text, newline=""), strict=True)
+    while True:
+        number = lines.line_num + 1
+        try:
+            row = next(lines, None)
+        except csv.Error:
+            raise _broken(path, number, text.splitlines()[number - 1]) from None
+        if row is None:
+            return
+        yield number, row
 
 
 def _lines(rows: Iterable[Sequence[object]]) -> str:

@@ -177,7 +177,7 @@ SUITES: dict[str, Suite] = {
     ),
     "quick": Suite(
         "Two small problems, three methods, two rivals, three seeds: less than two minutes.",
-        ("branin-currin:ratio=10", "zdt1:ratio=10:finite"),
+        ("branin-currin:ratio=10", "zdt1:ratio=10:expensive=2:finite"),
         ("flexibo", "ehvi", "random-coupled"),
         ("optuna-tpe", "pymoo-nsga2"),
         3,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.unit.compare.made_runs import made
 
-from flexibo.compare.results_folder import FRONTS, RESULTS, SETTINGS, ResultsFolder, locked
+from flexibo.compare.results_folder import COPY, FRONTS, RESULTS, SETTINGS, ResultsFolder, locked
 from flexibo.compare.runs import Allowance, read_runs
 from flexibo.errors import InvalidValueError
 
@@ -31,7 +31,7 @@ def test_the_front_of_a_run_that_was_not_finished_is_not_kept(tmp_path: Path) ->
     one = results(tmp_path)
     one.add(made())
     with open(tmp_path / FRONTS, "a") as file:
-        file.write("q,m,0,1,2,,,,\n")
+        file.write("q,m,0,confirmed,1,2,,,,\n")
     results(tmp_path)
     assert "q,m" not in (tmp_path / FRONTS).read_text()
 
@@ -50,6 +50,23 @@ def test_runs_of_a_method_that_has_changed_are_forgotten(tmp_path: Path) -> None
     one.add(made())
     one.add(made(method="other"))
     assert set(results(tmp_path, code="changed").runs) == {("p", "other", 0)}
+
+
+def test_tables_with_runs_that_are_forgotten_are_kept_as_copies(tmp_path: Path) -> None:
+    one = results(tmp_path)
+    one.add(made())
+    before = [(tmp_path / name).read_bytes() for name in (RESULTS, FRONTS)]
+    assert results(tmp_path, code="changed").runs == {}
+    assert [(tmp_path / f"{name}{COPY}").read_bytes() for name in (RESULTS, FRONTS)] == before
+
+
+def test_runs_without_settings_are_not_removed(tmp_path: Path) -> None:
+    results(tmp_path).add(made())
+    before = (tmp_path / RESULTS).read_bytes()
+    (tmp_path / SETTINGS).unlink()
+    with pytest.raises(InvalidValueError, match=SETTINGS):
+        results(tmp_path)
+    assert (tmp_path / RESULTS).read_bytes() == before
 
 
 def test_a_folder_keeps_to_its_terms(tmp_path: Path) -> None:

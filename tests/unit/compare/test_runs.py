@@ -46,6 +46,18 @@ def test_a_broken_row_is_named(tmp_path: Path) -> None:
         read_runs(tmp_path / "r.csv")
 
 
+@pytest.mark.parametrize("damage", ["p,m,0,0.5,10", '"p,m,0,0.5,10', "p,m,0,0.5," + 200_000 * "1"])
+def test_a_damaged_row_is_named_and_takes_no_other_with_it(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "r.csv"
+    write_runs(path, tmp_path / "f.csv", [made(), made(seed=1)])
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([*lines[:11], damage, *lines[12:]]) + "\n")
+    with pytest.raises(InvalidValueError, match="Line 12 of"):
+        read_runs(path)
+    path.write_text("\n".join(lines[:11] + lines[12:]) + "\n")
+    assert [run.seed for run in read_runs(path)] == [1]
+
+
 @pytest.mark.parametrize("error", ["nan", "-5", "1.5", "inf"])
 def test_an_error_that_cannot_be_is_refused(tmp_path: Path, error: str) -> None:
     write_runs(tmp_path / "r.csv", tmp_path / "f.csv", [made()])
@@ -70,3 +82,10 @@ def test_terms_without_a_budget_are_refused() -> None:
         Allowance(budget=0)
     with pytest.raises(InvalidValueError, match="initial designs is 1"):
         Allowance(n_initial=1)
+
+
+def test_terms_that_no_comparison_would_finish_are_refused() -> None:
+    with pytest.raises(InvalidValueError, match="initial designs is 100000"):
+        Allowance(n_initial=100_000)
+    with pytest.raises(InvalidValueError, match=r"budget is 1e\+300"):
+        Allowance(budget=1e300)

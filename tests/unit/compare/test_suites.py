@@ -15,6 +15,7 @@ from flexibo.compare.contestants import checked_method, checked_rival
 from flexibo.compare.problems.recorded_tables import RECIPES
 from flexibo.compare.problems.table import FAMILIES, find_problem, full_name
 from flexibo.compare.runs import Allowance
+from flexibo.compare.stored_results import stored_runs
 from flexibo.compare.suites import SUITES, Limit, Suite
 
 JUDGE, DEVELOPMENT = SUITES["standard"], SUITES["development"]
@@ -130,3 +131,10 @@ def test_the_suites_name_problems_and_methods_that_exist() -> None:
         assert tuple(map(checked_rival, one.rivals)) == one.rivals
         assert set(one.limits) <= {*one.methods, *one.rivals}
         assert all(set(limit.seeds) <= set(one.problems) for limit in one.limits.values())
+
+
+def test_the_quick_suite_needs_no_other_library() -> None:
+    quick = SUITES["quick"]
+    marks = {name: find_problem(name).fingerprint() for name in quick.problems}
+    tasks = [task for task in quick.tasks() if task[1] in quick.rivals]
+    assert {run.key for run in stored_runs(tasks, quick.allowance, marks)} == set(tasks)

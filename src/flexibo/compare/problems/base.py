@@ -203,7 +203,7 @@ class Family:
             if name not in self.parameters:
                 raise unknown_name(f"parameter of {self.name!r}:", name[:40], self.parameters)
             if name in given:
-                raise InvalidValueError(f"ProblemParameter {name!r} of {self.name!r} is given twice; give it once.")
+                raise InvalidValueError(f"Parameter {name!r} of {self.name!r} is given twice; give it once.")
             given[name] = _parsed(self.name, name, value, self.parameters[name])
         return given
 
@@ -229,7 +229,7 @@ def _written(value: bool | int | float) -> str:
 
 
 def _parsed(family: str, name: str, text: str, parameter: ProblemParameter) -> bool | int | float:
-    what = f"ProblemParameter {name!r} of {family!r} is {text[:40]!r}; it must be"
+    what = f"Parameter {name!r} of {family!r} is {text[:40]!r}; it must be"
     if isinstance(parameter.default, bool):
         if text.lower() not in ("", "yes", "true", "no", "false"):
             raise InvalidValueError(f"{what} empty, yes or no.")

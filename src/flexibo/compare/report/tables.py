@@ -50,7 +50,7 @@ def error_table(
     labels = tuple(_with_seeds(method, found[-1], usual) for method in methods)
     notes = [JUDGED_BY[measure], "* the lowest error on this problem at this share of the budget"]
     if labels != tuple(map(printable_line, methods)):
-        notes.append("(in parentheses) the number of seeds, if it differs")
+        notes.append("(in parentheses) the number of seeds, if it differs: such errors are means of other seeds")
     shown = " / ".join(f"{share:.0%}".rstrip("%") for share in shares)
     counted = ", overhead counted as cost" if prices is not None else ""
     seeds = "1 seed" if usual == 1 else f"{usual} seeds"
@@ -134,6 +134,11 @@ def ranking_table(ranking: Ranking, title: str = "") -> TextTable:
         f"is better. Problems on which {ours} is ahead (the whole {ranking.level:.0%} interval is below 1), undecided "
         "or behind (above 1)."
     ]
+    if len({one.seeds for one in ranked}) > 1:
+        notes.append(
+            f"A method with fewer seeds has its error from these; ratio, rank and order are those on the seeds that it "
+            f"has in common with {ours}."
+        )
     if ranking.partial:
         notes.append("Methods that ran on fewer problems come last; their numbers are over these problems only.")
     if ranking.unmatched:

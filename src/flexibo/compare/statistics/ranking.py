@@ -30,7 +30,8 @@ class RankedMethod:
 
     Attributes:
         geometric_mean: The geometric mean of its floored errors over its problems and seeds.
-        mean_rank: Its mean rank among the methods that ran on every problem (and itself); ties share a rank.
+        mean_rank: Its mean rank among the methods that ran on every problem (and itself), by our ratio to each on the
+            seeds that both have; ties share a rank.
         ratio: The error of our method over this one's: geometric mean over this method's problems.
         ratios: The same, by problem.
         seeds: The smallest number of seeds that it has on any problem.
@@ -116,7 +117,7 @@ def ranking(
     prices: OverheadPrices | None = None,
     level: float = LEVEL,
 ) -> Ranking:
-    """All methods, ordered by the geometric mean over problems of their mean floored errors.
+    """All methods, the best first: ordered by our ratio to each, over the problems and seeds that both have.
 
     Args:
         runs: In any order.
@@ -137,19 +138,21 @@ def ranking(
     }
     complete = [method for method in methods if len(own[method]) == len(problems)]
     means = {p: {m: mean.mean for m, mean in by_method.items()} for p, by_method in mean_errors(found).items()}
+    logs = {m: {p: log_ratios(found[p][ours], found[p][m]) for p in own[m]} for m in methods}
+    # Relative to ours on common seeds: the mean errors of methods with other seeds cannot be compared.
+    worse = {m: {p: float(np.exp(-np.mean(list(one.values())))) for p, one in logs[m].items()} for m in methods}
 
     def ranked(method: str) -> RankedMethod:
-        ranks = [_rank(means[p][method], [means[p][m] for m in complete if m != method]) for p in own[method]]
-        logs = {p: log_ratios(found[p][ours], found[p][method]) for p in own[method]}
-        ratios = {p: mean_ratio([one], level=level) for p, one in logs.items()}
+        ranks = [_rank(worse[method][p], [worse[m][p] for m in complete if m != method]) for p in own[method]]
+        ratios = {p: mean_ratio([one], level=level) for p, one in logs[method].items()}
         mean = geometric_mean(np.array([means[p][method] for p in own[method]]))
         seeds = min(len(found[p][method]) for p in own[method])
-        ratio = mean_ratio(list(logs.values()), level=level)
+        ratio = mean_ratio(list(logs[method].values()), level=level)
         return RankedMethod(method, mean, float(np.mean(ranks)), ratio, ratios, seeds)
 
     methods_ranked = [ranked(method) for method in methods if own[method]]
     # Methods that differ only by rounding are ordered by name.
-    methods_ranked.sort(key=lambda one: float(f"{one.geometric_mean:.9g}"))
+    methods_ranked.sort(key=lambda one: -float(f"{one.ratio.value:.9g}"))
     return Ranking(
         share,
         ours,

@@ -117,6 +117,16 @@ def test_what_is_said_of_a_method_does_not_depend_on_others() -> None:
     assert (alone.ratio, alone.ratios) == (among.ratio, among.ratios)
 
 
+def test_a_method_with_fewer_seeds_is_ranked_on_these() -> None:
+    # On seed 0 all are good, on seed 1 all are bad; "lucky" is worse than "steady" and has the good seed only.
+    errors = {"ours": (0.01, 0.4), "steady": (0.02, 0.8), "lucky": (0.04,)}
+    runs = [run("p", method, seed, error) for method, own in errors.items() for seed, error in enumerate(own)]
+    ours, steady, lucky = ranking(runs, 1.0, ours="ours").complete
+    assert [one.method for one in (ours, steady, lucky)] == ["ours", "steady", "lucky"]
+    assert [one.mean_rank for one in (ours, steady, lucky)] == [1.0, 2.0, 3.0]
+    assert lucky.geometric_mean < ours.geometric_mean
+
+
 def test_overhead_counts_in_rankings_and_against_the_best() -> None:
     def overhead(method: str, seconds: float, error: float) -> list[Run]:
         moments = [(0.0, 0.0, 0.9, 0.0), (1.0, 90.0, error, seconds)]
