@@ -42,8 +42,8 @@ class ResultsFolder:
         kept = read_runs(folder / RESULTS, folder / FRONTS) if (folder / RESULTS).exists() else []
         if kept and not stored:
             raise InvalidValueError(
-                f"{folder} has {RESULTS} without {SETTINGS}, which says what its runs are. Restore it, or choose another "
-                "folder."
+                f"{folder} has {RESULTS} without {SETTINGS}, which says what its runs are. Restore it, or choose "
+                "another folder."
             )
         before = {"problems": stored.get("problems", {}), "methods": stored.get("methods", {})}
         current = [
