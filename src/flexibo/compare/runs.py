@@ -83,7 +83,12 @@ class Allowance:
 
     def amount(self, problem: Problem) -> float:
         """The budget on a problem, in the unit of its costs."""
-        return self.budget * float(problem.mean_costs().sum())
+        mean = float(problem.mean_costs().sum())
+        if not 0 < mean < float("inf"):
+            raise InvalidValueError(
+                f"A full evaluation of problem {problem.name!r} costs {mean} on average; it must be a number above zero."
+            )
+        return self.budget * mean
 
 
 @dataclass(frozen=True, slots=True)

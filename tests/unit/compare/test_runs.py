@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.unit.compare.made_runs import made
 
+from flexibo.compare.problems.base import constant_costs
+from flexibo.compare.problems.table import find_problem
 from flexibo.compare.runs import Allowance, read_runs, write_runs
 from flexibo.errors import InvalidValueError
 
@@ -82,6 +85,13 @@ def test_terms_without_a_budget_are_refused() -> None:
         Allowance(budget=0)
     with pytest.raises(InvalidValueError, match="initial designs is 1"):
         Allowance(n_initial=1)
+
+
+@pytest.mark.parametrize("cost", [0.0, float("nan")])
+def test_a_problem_that_costs_nothing_has_no_budget(cost: float) -> None:
+    problem = replace(find_problem("branin-currin"), costs=constant_costs([cost, cost]))
+    with pytest.raises(InvalidValueError, match=r"branin-currin.* costs"):
+        Allowance().amount(problem)
 
 
 def test_terms_that_no_comparison_would_finish_are_refused() -> None:
