@@ -2,7 +2,7 @@
 
 Every method optimises Branin-Currin and DTLZ2 with the same initial designs and the same budget. What counts is the
 confirmed error: the share of the true front's hypervolume that the designs of the study's front miss, all of which
-were measured in both objectives. Both objectives cost the same, so cost-awareness brings nothing here. Decoupling still may: the
+were measured in both objectives. Both cost the same, so cost-awareness brings nothing here. Decoupling still may: the
 default (`flexibo.methods.completion_gain`) leaves out the second objective of a design whose first disappoints.
 """
 
@@ -139,9 +139,7 @@ def _distinct() -> list[str]:
 def _table(
     found: Mapping[tuple[str, str, int, int], tuple[float, float]], names: list[str], given: argparse.Namespace
 ) -> Table:
-    title = (
-        f"Confirmed error: mean of {given.seeds} seeds (standard error), half and all of {given.budget} evaluations"
-    )
+    title = f"Confirmed error: mean of {given.seeds} seeds (standard error), half and all of {given.budget} evaluations"
     table = Table(title=title)
     table.add_column("method")
     for problem in PROBLEMS:

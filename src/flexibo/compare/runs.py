@@ -86,7 +86,7 @@ class Allowance:
         mean = float(problem.mean_costs().sum())
         if not 0 < mean < float("inf"):
             raise InvalidValueError(
-                f"A full evaluation of problem {problem.name!r} costs {mean} on average; it must be a number above zero."
+                f"A full evaluation of problem {problem.name!r} costs {mean} on average; it must be above zero."
             )
         return self.budget * mean
 
