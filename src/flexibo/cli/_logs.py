@@ -26,9 +26,10 @@ class JSONLines(logging.Formatter):
             "process": record.process,
             "message": record.getMessage(),
         }
+        line |= getattr(record, "facts", {})
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
-        return json.dumps(line)
+        return json.dumps(line, default=str)
 
 
 def log_as_json_lines() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass
@@ -11,6 +12,7 @@ import typer
 from flexibo._internal.numbers import cost_unit, format_number, format_spent
 from flexibo._internal.text import printable, printable_line
 from flexibo.cli._options import ExecutionOptions, StudyOptions
+from flexibo.cli._progress_lines import ProgressLines
 from flexibo.cli._signals import terminable
 from flexibo.cli._storage import is_stored
 from flexibo.errors import InvalidValueError, unknown_name
@@ -91,7 +93,8 @@ def measure(
                 f"{study.name!r}, with flexibo worker --only {','.join(others)}."
             )
         )
-    with closing(_open_executor(chosen, objectives)) as executor, terminable():
+    with closing(_open_executor(chosen, objectives)) as opened, terminable():
+        executor: Executor = opened if quiet or sys.stderr.isatty() else ProgressLines(opened, study)
         mine = {name: functions[name] for name in objectives}
         if confirming is None:
             study.run(mine, executor=executor, idle=idle)

@@ -15,7 +15,7 @@ from typing import Any
 import typer
 
 from flexibo.cli._build_system import rebuild_system
-from flexibo.cli._logs import logs_json_lines
+from flexibo.cli._logs import logger, logs_json_lines
 from flexibo.cli._measure import leading_objectives
 from flexibo.cli._options import StudyOptions, SystemOptions
 from flexibo.cli._run_file import chosen_storage, join_study, note_change
@@ -138,7 +138,9 @@ def work(study: Study, measures: Mapping[str, Measure], *, idle: float | None) -
     """Measure until the study is finished or idle; after a signal, release what is held and exit."""
     executor = AnnouncingExecutor()
     so_far = len(study.history.measurements)
-    say(f"Measuring {', '.join(measures)} for study {study.name!r}, which has {so_far} measurements.")
+    known = f"{so_far} measurement{'s' * (so_far != 1)}"
+    about = {"study": study.name, "objectives": list(measures)}
+    say(f"Measuring {', '.join(measures)} for study {study.name!r}, which has {known}.", event="started", **about)
     stopped = 0
     try:
         with stop_requests(), _failures_logged_once():
@@ -151,9 +153,13 @@ def work(study: Study, measures: Mapping[str, Measure], *, idle: float | None) -
     if stopped:
         held = f"released evaluation {', '.join(map(str, executor.held))}" if executor.held else "nothing was held"
         name = "Ctrl-C" if stopped == signal.SIGINT else signal.Signals(stopped).name
-        say(f"Stopped by {name}: {held}; {counts}.")
+        say(f"Stopped by {name}: {held}; {counts}.", event="ended", **_counts(executor), stop_kind=None)
         raise typer.Exit(128 + stopped)
-    say(f"{study.stopped} Here: {counts}.")
+    say(f"{study.stopped} Here: {counts}.", event="ended", **_counts(executor), stop_kind=study.stop_kind)
+
+
+def _counts(executor: AnnouncingExecutor) -> dict[str, object]:
+    return {"measured": executor.measured, "failed": executor.failed}
 
 
 class AnnouncingExecutor(InlineExecutor):
@@ -176,7 +182,15 @@ class AnnouncingExecutor(InlineExecutor):
             self.held.pop(outcome.evaluation.number, None)
             self.measured += outcome.values is not None
             self.failed += outcome.values is None
-            say(outcome_line(outcome))
+            say(outcome_line(outcome), **_outcome_facts(outcome))
+
+
+def _outcome_facts(outcome: Outcome) -> dict[str, object]:
+    evaluation = outcome.evaluation
+    found: dict[str, object] = {"number": evaluation.number, "objective": evaluation.objective, "cost": outcome.cost}
+    if outcome.values is None:
+        return {"event": "failed", **found, "reason": outcome.reason}
+    return {"event": "measured", **found, "values": dict(outcome.values)}
 
 
 def outcome_line(outcome: Outcome) -> str:
@@ -187,7 +201,11 @@ def outcome_line(outcome: Outcome) -> str:
     return squeezed(f"{evaluation.number} {what}, for {design_line(dict(evaluation.design))}")
 
 
-def say(text: str) -> None:
+def say(text: str, **facts: object) -> None:
+    """Print a line with the time; where logs are JSON lines, log it with these facts."""
+    if logs_json_lines():
+        logger.info("%s", squeezed(text), extra={"facts": facts})
+        return
     typer.echo(f"{time.strftime('%H:%M:%S')} {squeezed(text)}")
 
 
@@ -204,10 +222,7 @@ def _await_study(url: str, name: str, patience: float) -> str:
 
 @contextmanager
 def _failures_logged_once() -> Iterator[None]:
-    """A context without the log messages on failures, as each evaluation has a line already; a log file has both."""
-    if logs_json_lines():
-        yield
-        return
+    """A context without the log messages on failures, as each evaluation has a line already."""
     log = logging.getLogger("flexibo.study.failures")
     before = log.level
     log.setLevel(logging.ERROR)

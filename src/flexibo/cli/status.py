@@ -78,6 +78,7 @@ def _facts(copy: StudyCopy, now: float) -> dict[str, Any]:
         "in_flight": views.in_flight(copy, found, now),
         "queued": views.queued(copy),
         "failures": views.failures(found),
+        "lost": views.lost(copy),
         "notes": views.notes(copy),
     }
 
@@ -94,6 +95,7 @@ def _print(facts: Mapping[str, Any], copy: StudyCopy, console: Console, now: flo
         ("In flight:", list(map(_flight, facts["in_flight"]))),
         ("Queued next:", [_queued(row, unit) for row in facts["queued"]]),
         ("Failures, the last first:", [*map(_failure, facts["failures"][:SHOWN]), *more]),
+        ("Workers that vanished, the last first:", [_lost(row, unit) for row in facts["lost"][:SHOWN]]),
         ("Notes:", [note["text"] for note in facts["notes"][-SHOWN:]]),
     ):
         if lines:
@@ -192,6 +194,11 @@ def _failure(row: Mapping[str, Any]) -> str:
     reason = row["reason"] or "no reason was given"
     impossible = "impossible: " if row["state"] == "impossible" else ""
     return f"{row['number']} {row['objective']} of {design_line(row['design'])}: {impossible}{reason}"
+
+
+def _lost(row: Mapping[str, Any], unit: str) -> str:
+    cost = "an unknown cost" if row["cost"] is None else f"about {format_spent(row['cost'], None, unit)}"
+    return f"{row['number']} {row['objective']} of {design_line(row['design'])}: worker {row['worker']}, lost {cost}"
 
 
 def _print_front(copy: StudyCopy, console: Console) -> None:

@@ -127,6 +127,9 @@ class Told:
     token: str = field(default="", compare=False)
 
 
+LOST_WORKER = "Its worker vanished."  # the reason that is stored with an evaluation whose worker is gone
+
+
 class FailureKind(str, Enum):
     """Why an attempt gave no value. The values are stored, so they never change."""
 

@@ -10,14 +10,23 @@ from dataclasses import dataclass, field, replace
 
 from flexibo.belief.price_list import is_still_open, is_worth_repeating
 from flexibo.history import History
-from flexibo.history.events import Asked, Evaluation, Event, Failed, FailureKind, ReferenceFixed, Reissued, Released
+from flexibo.history.events import (
+    LOST_WORKER,
+    Asked,
+    Evaluation,
+    Event,
+    Failed,
+    FailureKind,
+    ReferenceFixed,
+    Reissued,
+    Released,
+)
 from flexibo.history.measurements import Assignment
 from flexibo.optimizer import Optimizer, Stop, StopKind
 from flexibo.storage.heartbeat import Heartbeat
 from flexibo.study.event_log import EventLog, Notify
 from flexibo.study.stop_rules import StopCheck
 
-LOST_WORKER = "Its worker vanished."  # the reason that is stored with an evaluation whose worker is gone
 MOST_REISSUES = 2  # then an evaluation may be what kills its workers, and counts as failed
 
 

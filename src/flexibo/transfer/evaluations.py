@@ -10,7 +10,18 @@ from datetime import datetime, timezone
 from typing import Any
 
 from flexibo.history import History
-from flexibo.history.events import Added, Asked, Event, Failed, Reissued, Released, Spent, Told
+from flexibo.history.events import (
+    LOST_WORKER,
+    Added,
+    Asked,
+    Event,
+    Failed,
+    FailureKind,
+    Reissued,
+    Released,
+    Spent,
+    Told,
+)
 from flexibo.space import Design
 
 STATES = ("pending", "measured", "failed", "impossible", "released")  # the states of an evaluation
@@ -18,6 +29,7 @@ BEFORE = ("number", "objective")
 AFTER = (
     "cost",
     "lost_cost",
+    "lost_attempts",
     "state",
     "reason",
     "attempt",
@@ -33,6 +45,16 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 @dataclass(frozen=True, slots=True)
+class LostAttempt:
+    """An attempt whose worker vanished."""
+
+    number: int  # the index of the question
+    worker: str
+    time: float | None  # when it was noticed, in seconds since 1970
+    cost: float | None  # what it is assumed to have cost; None if that is not known
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """One evaluation, or one added result."""
 
@@ -43,6 +65,7 @@ class Record:
     values: Mapping[str, float] = field(default_factory=dict)  # the values that are known
     cost: float | None = None  # what the answer cost; None while there is none
     lost_cost: float = 0.0  # the known or assumed cost of attempts whose answer did not count
+    lost_attempts: int = 0  # how many workers vanished while they measured it
     reason: str = ""  # why it failed or was given back
     attempt: int | None = None  # the number of the attempt, from 1
     worker: str = ""  # the worker that measures it, or did last
@@ -51,6 +74,14 @@ class Record:
     gain: float | None = None  # the expected gain when it was asked
     expected_cost: float | None = None  # the expected cost when it was asked
     why: str = ""  # why it was asked, one line
+
+
+def lost_attempts(history: History, times: Sequence[float | None]) -> list[LostAttempt]:
+    """The attempts whose workers vanished, in order."""
+    keeper = RecordKeeper(history)
+    for event, time in zip(history.events, times, strict=True):
+        keeper.take(event, time)
+    return keeper.lost
 
 
 def records(history: History, times: Sequence[float | None]) -> list[Record]:
@@ -70,6 +101,7 @@ class RecordKeeper:
         self._attempts: dict[int, str] = {}  # the token, or worker, of the last attempt at each evaluation
         self.evaluations: list[Record] = []
         self.added: list[Record] = []
+        self.lost: list[LostAttempt] = []
 
     def take(self, event: Event, time: float | None) -> None:
         """Process the next event, written at this time."""
@@ -77,15 +109,20 @@ class RecordKeeper:
             case Asked():
                 self._ask(event, time)
             case Reissued():
+                self._abandon(event.number, event.cost, time)
                 self._lose(event.number, event.cost)
                 self._attempts[event.number] = event.token or event.worker
                 self._change(event.number, state="pending", worker=event.worker, asked=time, answered=None)
             case Released():
+                if event.reason == LOST_WORKER:
+                    self._abandon(event.number, event.cost, time)
                 self._lose(event.number, event.cost)
                 self._change(event.number, state="released", reason=event.reason, answered=time)
             case Told():
                 self._answer(event, "measured", "", event.values, time)
             case Failed():
+                if event.kind is FailureKind.LOST:
+                    self._abandon(event.number, event.cost, time)
                 self._answer(event, "impossible" if event.impossible else "failed", event.reason, {}, time)
             case Spent():
                 self._pay(event.number, event.token or event.worker)
@@ -138,6 +175,12 @@ class RecordKeeper:
             self._lost[number, self._attempts[number]] = cost
             self._change(number, lost_cost=record.lost_cost + cost)
 
+    def _abandon(self, number: int, cost: float, time: float | None) -> None:
+        """The worker of an attempt vanished; a cost of 0 means that none is known."""
+        record = self.evaluations[number]
+        self.lost.append(LostAttempt(number, record.worker, time, cost or None))
+        self._change(number, lost_attempts=record.lost_attempts + 1)
+
     def _pay(self, number: int, attempt: str) -> None:
         """Replace the assumed cost of an attempt by the reported one."""
         assumed = self._lost.pop((number, attempt), 0.0)
@@ -171,7 +214,9 @@ def table_lines(history: History, found: Iterable[Record]) -> Iterator[str]:
                 *(without_formula(record.design[name]) for name in history.space.names),
                 *(record.values.get(name) for name in history.names),
                 record.cost,
-                record.lost_cost,
+                # Of workers that vanished within a heartbeat, the cost is unknown.
+                None if record.lost_attempts and not record.lost_cost else record.lost_cost,
+                record.lost_attempts,
                 record.state,
                 without_formula(record.reason),
                 record.attempt,

@@ -10,7 +10,7 @@ from flexibo.belief.costs import mean_costs
 from flexibo.history.events import Noted
 from flexibo.storage.processes import ProcessState, process_state
 from flexibo.transfer import STATES, Record, StudyCopy
-from flexibo.transfer.evaluations import iso_time
+from flexibo.transfer.evaluations import iso_time, lost_attempts
 
 
 def overview(copy: StudyCopy, found: Sequence[Record]) -> dict[str, Any]:
@@ -156,6 +156,22 @@ def failures(found: Sequence[Record]) -> list[dict[str, Any]]:
             "time": iso_time(record.answered) or None,
         }
         for record in reversed(failed)
+    ]
+
+
+def lost(copy: StudyCopy) -> list[dict[str, Any]]:
+    """The attempts whose workers vanished, the latest first; a cost of None is not known."""
+    asked = copy.study.history.asked
+    return [
+        {
+            "number": one.number,
+            "objective": asked[one.number].objective,
+            "design": dict(asked[one.number].design),
+            "worker": one.worker,
+            "cost": one.cost,
+            "time": iso_time(one.time) or None,
+        }
+        for one in reversed(lost_attempts(copy.study.history, copy.times))
     ]
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import signal
+import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -42,6 +45,20 @@ class TestWorker:
         assert study.stop_kind is StopKind.BUDGET
         assert mentions(lines[-1], f"{len(lines) - 2} measured", "0 failed")
         assert open_storage("sqlite:///study.db", "net").workers() == {}
+
+    def test_as_json_lines_every_line_is_an_object_with_its_event(self) -> None:
+        board(fail="error")
+        begun(budget=30, method="random").close()
+        program = [sys.executable, "-m", "flexibo", "--log-json", "worker", "--functions", "board:functions"]
+        ended = subprocess.run(program, capture_output=True, text=True, check=True)
+        assert ended.stdout == ""
+        lines = [json.loads(line) for line in ended.stderr.splitlines()]
+        own = [line for line in lines if "event" in line]
+        assert (own[0]["event"], own[-1]["event"]) == ("started", "ended")
+        counts = Counter(line["event"] for line in own)
+        assert (counts["measured"], counts["failed"]) == (own[-1]["measured"], own[-1]["failed"])
+        assert counts["failed"] > 0
+        assert all({"number", "objective", "cost"} <= line.keys() for line in own[1:-1])
 
     def test_it_serves_what_its_resources_allow_and_leaves_the_rest_to_others(self) -> None:
         board()

@@ -11,9 +11,9 @@ from tests.unit.transfer.studies import asked, table
 
 from flexibo import Evaluation, Objective, Space, Study
 from flexibo.history import History
-from flexibo.history.events import Added, Asked, Created, Failed, Reissued, Released, Spent, Told
+from flexibo.history.events import LOST_WORKER, Added, Asked, Created, Failed, Reissued, Released, Spent, Told
 from flexibo.transfer import Record, read_results, records, study_copy, table_lines
-from flexibo.transfer.evaluations import iso_time
+from flexibo.transfer.evaluations import iso_time, lost_attempts
 
 LINE = Space({"x": (0.0, 1.0)})
 
@@ -76,6 +76,19 @@ def test_what_a_vanished_worker_spent_is_lost_until_it_tells_itself() -> None:
     assert (one.worker, one.cost, one.lost_cost) == ("w1", 6.5, 0.0)
 
 
+def test_workers_that_vanished_are_counted_and_a_cost_of_nothing_is_unknown() -> None:
+    events = (Asked(question(), "w1", 0.0), Reissued(0, "w2", 5.0, 7.0), Released(0, LOST_WORKER, 0.0))
+    (one,) = found_in(*events)
+    assert (one.lost_attempts, one.lost_cost) == (2, 7.0)
+    history = history_of(*events)
+    found = lost_attempts(history, [float(i) for i in range(len(history.events))])
+    assert [(lost.worker, lost.cost, lost.time) for lost in found] == [("w1", 7.0, 2.0), ("w2", None, 3.0)]
+    (row,) = csv.DictReader(io.StringIO("".join(table_lines(history, found_in(events[0], events[2])))))
+    assert (row["lost_attempts"], row["lost_cost"]) == ("1", "")
+    (row,) = csv.DictReader(io.StringIO("".join(table_lines(history, found_in(events[0], Released(0))))))
+    assert (row["lost_attempts"], row["lost_cost"]) == ("0", "0.0")
+
+
 def test_a_late_answer_to_what_was_released_counts_once() -> None:
     late = (Asked(question(), "w1", 0.0), Released(0, "Its worker vanished.", 2.0), Told(0, {"a": 1.0}, 4.0, "w1"))
     (one,) = found_in(*late, Told(0, {"a": 9.0}, 8.0, "w1"))
@@ -91,8 +104,8 @@ def test_a_result_that_was_brought_in_has_a_record_per_evaluation_that_it_saves(
 
 def test_a_table_has_a_row_per_evaluation_with_options_and_values(url: str) -> None:
     rows = list(csv.DictReader(io.StringIO("".join(table(url)))))
-    heading = "number objective x k mode error joules ms cost lost_cost state reason attempt worker asked answered"
-    assert list(rows[0]) == [*heading.split(), "gain", "expected_cost", "why"]
+    heading = "number objective x k mode error joules ms cost lost_cost lost_attempts state reason attempt worker"
+    assert list(rows[0]) == [*heading.split(), "asked", "answered", "gain", "expected_cost", "why"]
     states = [row["state"] for row in rows]
     assert states == ["measured"] * 8 + ["failed", "impossible", "released", "pending", "added", "added"]
     assert rows[8]["reason"] == "out of memory"
