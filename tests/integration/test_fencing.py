@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -250,3 +252,26 @@ def test_a_store_that_loses_events_again_and_again_has_no_value_of_another_desig
     found = failed_over(database, 10, 0, lambda _: None)
     assert found.losses == 10
     assert found.acknowledged > 0
+
+
+def test_answers_in_a_file_that_is_overwritten_in_place_are_kept_and_brought_back(tmp_path: Path) -> None:
+    path, old = tmp_path / "study.db", tmp_path / "old.db"
+    first = opened(f"sqlite:///{path}")
+    good("backup", str(path), str(old))
+    told = [asked(first) for _ in range(3)]
+    for evaluation in told[:2]:
+        first.tell(evaluation, 777.0, cost=5.0)
+    with closing(sqlite3.connect(path)) as connection:  # or else all that the copy lacks is in the log
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    with path.open("r+b") as file:
+        file.truncate()
+        file.write(old.read_bytes())
+    with pytest.raises(LogReplacedError, match=r"study\.unstored\.jsonl"):
+        first.tell(told[2], 778.0, cost=5.0)
+    first.close()
+    old.replace(path)
+    for beside in ("wal", "shm"):
+        Path(f"{path}-{beside}").unlink(missing_ok=True)
+    good("import", str(tmp_path / "study.unstored.jsonl"), "--storage", f"sqlite:///{path}")
+    values = [value for m in Study.load(f"sqlite:///{path}").history.measurements for value in m.values.values()]
+    assert sorted(values) == [777.0, 777.0, 778.0]

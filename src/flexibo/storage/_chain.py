@@ -57,6 +57,15 @@ class Seen:
     known: Mark = field(default_factory=Mark)
     later: Mapping[int, str] = field(default_factory=dict)
 
+    def since(self, place: Mark) -> Seen:
+        """The same for who must read from a place on: from the beginning, if other events were seen before it."""
+        seen = {**self.later, self.known.events: self.known.digest}
+        if seen.get(place.events, place.digest) != place.digest:
+            place = Mark()
+        seen[place.events] = place.digest
+        first = min(seen)
+        return Seen(Mark(first, seen.pop(first)), seen)
+
 
 class Marks:
     """The last places of a log that were seen, for any thread."""

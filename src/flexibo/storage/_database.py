@@ -7,12 +7,14 @@ import logging
 import random
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Protocol, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from flexibo._internal.interrupts import allowed_interrupts
+from flexibo.storage._chain import Mark
 from flexibo.storage._connections import Connections, SharedConnection
 from flexibo.storage.base import StorageError
 
@@ -53,6 +55,9 @@ class Database(Protocol):
     def begin(self, connection: sa.Connection, study: str | None) -> None:
         """Begin a transaction; if a study is given, nothing else can add events to it meanwhile."""
 
+    def examined(self, connection: sa.Connection, study: str) -> AbstractContextManager[Mark | None]:
+        """The place from which on the log of a study must be read in a transaction; None if nothing hints at a loss."""
+
     def pause(self, waited: float) -> float:
         """Seconds until the next attempt while the database is busy, after `waited` seconds of attempts."""
 
@@ -61,6 +66,9 @@ class Database(Protocol):
 
     def trouble(self, error: DBAPIError) -> Trouble:
         """What to do about an error."""
+
+    def loss(self, error: DBAPIError) -> StorageError | None:
+        """The error for a database that no longer holds what was stored, if that is why it fails."""
 
     def sentence(self, error: DBAPIError) -> str:
         """What is wrong and what to do, in one sentence without its full stop and without passwords."""
@@ -98,7 +106,8 @@ class Session:
                 trouble = self.database.trouble(error)
                 late = time.monotonic() - start >= self._patience or (trouble is Trouble.LOST and not reconnect)
                 if trouble is Trouble.FINAL or late:
-                    raise StorageError(self.database.sentence(error) + ending()) from None
+                    sentence = self.database.sentence(error) + ending()
+                    raise self.database.loss(error) or StorageError(sentence) from None
                 if trouble in (Trouble.LOST, Trouble.REFUSED) and tries == 0:
                     logger.warning("%s; trying again for up to %g s.", self.database.sentence(error), self._patience)
             tries += 1

@@ -2,14 +2,17 @@
 
 SQLite keeps what was committed last in ``study.db-wal``, and the locks of all processes in ``study.db-shm``. If they
 are removed or replaced it continues to write to files without a name, and what it writes there is lost when they are
-closed.
+closed. If they are overwritten or cut in place it continues with what it has in memory.
 """
 
 from __future__ import annotations
 
 import enum
 import os
+import sqlite3
 import threading
+import weakref
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
@@ -25,6 +28,26 @@ class Change(enum.Enum):
     REPLACED = "a file beside it was replaced"
 
 
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What changes when a file is overwritten or cut in place.
+
+    The file itself is written to only when commits are copied to it from the log. The log is written to by every commit
+    and gets longer, or is written again from its start.
+    """
+
+    file: tuple[int, int, int]  # size, and when it was changed
+    log_bytes: int
+
+    def is_written_since(self, earlier: Stamp) -> bool:
+        """Whether the files were written to, other than by a commit, since an earlier stamp."""
+        return self.file != earlier.file or self.log_bytes < earlier.log_bytes
+
+
+class Driver(sqlite3.Connection):
+    """A connection that can be referred to weakly."""
+
+
 class FileWatch:
     """The file that a storage was opened with, and the files beside it while connections are open.
 
@@ -34,38 +57,77 @@ class FileWatch:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a connection may be collected, and so closed, at any moment
         self._file: Identity = None
         self._beside: tuple[Identity, ...] = ()
-        self._connections = 0
+        self._connections: weakref.WeakSet[Driver] = weakref.WeakSet()
+        self._opened: Stamp | None = None
+        self._examined: Stamp | None = None
 
     def remember(self, *, beside: bool = False) -> None:
         """Remember the file unless it is known, and once a connection uses them, the files `beside` it."""
         with self._lock:
             self._file = self._file or identity(self.path)
+            self._opened = self._opened or self._stamp()
             if beside and not any(self._beside):
                 self._beside = self._identities()
 
-    def opened(self) -> None:
+    def opened(self, connection: Driver) -> None:
+        """A connection is open, until it is closing or collected: Ctrl-C may leave one that nobody closes."""
         with self._lock:
-            self._connections += 1
+            self._forget_unused()
+            self._connections.add(connection)
 
-    def closed(self) -> None:
+    def closing(self, connection: Driver) -> None:
         """After the last connection is closed, the files beside the file may be removed and made again."""
         with self._lock:
-            self._connections = max(0, self._connections - 1)
-            if not self._connections:
-                self._beside = ()
+            self._connections.discard(connection)
 
     def change(self) -> Change | None:
         """What happened to the files since they were remembered; None if nothing did."""
         if self._file is not None and identity(self.path) != self._file:
             return Change.FILE
-        now = self._identities() if any(self._beside) else self._beside
-        changed = [found for found, before in zip(now, self._beside, strict=False) if found != before]
+        with self._lock:
+            self._forget_unused()
+            before = self._beside
+        now = self._identities() if any(before) else before
+        changed = [found for found, known in zip(now, before, strict=False) if found != known]
         if not changed:
             return None
         return Change.REPLACED if any(changed) else Change.REMOVED
+
+    def touched(self) -> Stamp | None:
+        """The stamp of the files if they were not examined since they were written to; None if they were."""
+        now = self._stamp()
+        with self._lock:
+            if self._examined is None or now.is_written_since(self._examined):
+                return now
+            self._examined = now
+        return None
+
+    def is_written(self) -> bool:
+        """Whether the files were written to since they were opened or examined, other than by a commit."""
+        before = self._examined or self._opened
+        return before is not None and self._stamp().is_written_since(before)
+
+    def is_cut(self) -> bool:
+        """Whether the log is shorter than when the files were opened or examined."""
+        before = self._examined or self._opened
+        return before is not None and self._stamp().log_bytes < before.log_bytes
+
+    def examined(self, stamp: Stamp) -> None:
+        """Remember that the files held all that they should at the time of this stamp."""
+        with self._lock:
+            self._examined = stamp
+
+    def _stamp(self) -> Stamp:
+        file, log = stat_of(self.path), stat_of(log_of(self.path))
+        of_file = (-1, 0, 0) if file is None else (file.st_size, file.st_mtime_ns, file.st_ctime_ns)
+        return Stamp(of_file, 0 if log is None else log.st_size)
+
+    def _forget_unused(self) -> None:
+        if not self._connections:
+            self._beside = ()
 
     def _identities(self) -> tuple[Identity, ...]:
         return identity(log_of(self.path)), identity(locks_of(self.path))
@@ -83,8 +145,13 @@ def locks_of(path: Path) -> Path:
 
 def identity(path: Path) -> Identity:
     """What identifies a file independent of its name; None if there is none."""
+    stat = stat_of(path)
+    return None if stat is None else (stat.st_dev, stat.st_ino)
+
+
+def stat_of(path: Path) -> os.stat_result | None:
+    """What the file system says of a file; None if there is none."""
     try:
-        stat = os.stat(path)
+        return os.stat(path)
     except OSError:
         return None
-    return stat.st_dev, stat.st_ino

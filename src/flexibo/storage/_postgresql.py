@@ -8,6 +8,7 @@ session.
 from __future__ import annotations
 
 import os
+from contextlib import AbstractContextManager, nullcontext
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
@@ -121,6 +122,10 @@ class PostgreSQL:
                 connection.execute(insert(studies).on_conflict_do_nothing(), {"study": study})
                 connection.execute(row)
 
+    def examined(self, connection: sa.Connection, study: str) -> AbstractContextManager[None]:
+        """Nothing to do: what a server reads is what it stored."""
+        return nullcontext()
+
     def pause(self, waited: float) -> float:
         return short_pause()
 
@@ -138,6 +143,9 @@ class PostgreSQL:
         if error.connection_invalidated or away or (state or "").startswith(_LOST):
             return Trouble.LOST
         return Trouble.FINAL
+
+    def loss(self, error: DBAPIError) -> None:
+        """Nothing to do: the chain of digests shows what a server lost."""
 
     def sentence(self, error: DBAPIError) -> str:
         if _state(error) == _LOCK_TIMEOUT:

@@ -7,7 +7,8 @@ import math
 import os
 import sqlite3
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,26 +17,29 @@ from sqlalchemy.exc import DBAPIError
 
 from flexibo._internal.interrupts import allowed_interrupts
 from flexibo.errors import InvalidValueError
+from flexibo.storage._chain import Mark
 from flexibo.storage._congestion import Congestion
 from flexibo.storage._connections import Connections
 from flexibo.storage._database import Trouble
+from flexibo.storage._file_content import end_in_file, is_readable
 from flexibo.storage._file_systems import network_file_system
-from flexibo.storage._file_watch import Change, FileWatch, locks_of
+from flexibo.storage._file_watch import Change, Driver, FileWatch, locks_of
 from flexibo.storage._frozen_writers import finish_frozen_writes, writers
 from flexibo.storage._schema import bring_up_to_date
 from flexibo.storage._sqlite_inspection import check_place, file_uri, may_be_written, reading_options, schema_of
 from flexibo.storage._urls import rescue_advice
-from flexibo.storage.base import StorageError
+from flexibo.storage.base import LogReplacedError, StorageError
 
 logger = logging.getLogger(__name__)
 # Python 3.10 does not expose SQLite's error codes; its messages have not changed in twenty years.
 _BUSY = ("database is locked", "locking protocol")
+_MALFORMED = ("database disk image is malformed", "file is not a database")
+_REFUSED = "disk I/O error"
 _DAMAGED = "the file is damaged"
 _REASONS = {
     "database or disk is full": "the disk is full, so make room and try again",
-    "disk I/O error": "the disk refused to read or write (it may be full, broken or gone)",
-    "database disk image is malformed": _DAMAGED,
-    "file is not a database": _DAMAGED,
+    _REFUSED: "the disk refused to read or write (it may be full, broken or gone)",
+    **dict.fromkeys(_MALFORMED, _DAMAGED),
     "attempt to write a readonly database": "it or its folder may not be written",
     "unable to open database file": "it cannot be opened, it or the log beside it",
 }
@@ -64,14 +68,13 @@ class SQLite:
         self._create = create
         self._new = False
         self._watch = FileWatch(self.path)
-        self._lost = ""  # why the storage can no longer be used
+        self._lost: tuple[type[StorageError], str] | None = None  # why the storage can no longer be used
         self._congestion = Congestion()
         self._saved = time.monotonic()  # when the log was last copied to the file, as far as this process did
         self._counted = self._looked = -math.inf  # when those who may write were counted, and the writer was looked at
         self._engine = sa.create_engine(
             "sqlite://", creator=self._open, poolclass=sa.NullPool, isolation_level="AUTOCOMMIT"
         )
-        sa.event.listen(self._engine, "connect", lambda driver, record: self._watch.opened())
         sa.event.listen(self._engine, "close", self._closing)
 
     @property
@@ -129,13 +132,20 @@ class SQLite:
         self._refuse_changed(connection)
         now = time.monotonic()
         self._congestion.held(now - begun)
-        if now - self._saved >= CHECKPOINT_SECONDS and self._is_older(CHECKPOINT_SECONDS):
+        is_unwritten = self._watch.touched() is None
+        if now - self._saved >= CHECKPOINT_SECONDS and is_unwritten and self._is_older(CHECKPOINT_SECONDS):
             self._saved = now
             connection.info["unsaved"] = not _is_copied(connection.connection.dbapi_connection)
 
     def begin(self, connection: sa.Connection, study: str | None) -> None:
-        """Begin a transaction in which no other process writes; the driver polls for the lock for a moment."""
+        """Begin a transaction in which no other process writes; the driver polls for the lock for a moment.
+
+        What SQLite remembers of the file is forgotten before: the events that are read to find out whether it still is
+        the log that is known must not come from memory.
+        """
         driver: Any = connection.connection.dbapi_connection
+        if study is not None:
+            driver.execute("PRAGMA shrink_memory")
         begun = time.monotonic()
         since, last = connection.info.pop("waiting", (begun, begun))
         if begun - last > _NEW_WAIT_SECONDS:
@@ -162,6 +172,23 @@ class SQLite:
         connection.info.pop("waiting", None)
         connection.info.update(begun=time.monotonic(), unsaved=True)
 
+    @contextmanager
+    def examined(self, connection: sa.Connection, study: str) -> Iterator[Mark | None]:
+        """The place up to which the file by itself holds the log, if it was written to since it was last examined.
+
+        Usually another process has copied commits to it. But if the log beside it does not continue there, the file was
+        overwritten, or one of them was cut.
+        """
+        stamp = self._watch.touched()
+        if stamp is None:
+            yield None
+            return
+        try:
+            yield end_in_file(self.path, study)
+        except StorageError as error:
+            raise self._overwritten("" if isinstance(error, LogReplacedError) else str(error)) or error from None
+        self._watch.examined(stamp)
+
     def pause(self, waited: float) -> float:
         return self._congestion.pause(waited)
 
@@ -184,14 +211,41 @@ class SQLite:
         more = f". {rescue_advice(self.shown).rstrip('.')}" if reason is _DAMAGED else ""
         return f"{self.shown} cannot be used: {reason}{more}"
 
-    def _open(self) -> sqlite3.Connection:
+    def loss(self, error: DBAPIError) -> StorageError | None:
+        """The error for a file that can no longer be read since it was overwritten or cut."""
+        message = str(error.orig)
+        if message == _REFUSED and (not self._watch.is_cut() or is_readable(self.path)):
+            return None  # the disk is full, or broken
+        is_damaged = message in (_REFUSED, *_MALFORMED) or message.startswith("no such table")
+        return self._overwritten(message) if is_damaged else None
+
+    def _overwritten(self, why: str) -> StorageError | None:
+        """The error for files without what was stored, if they were written to; otherwise they are only damaged."""
+        if not self._watch.is_written():
+            return None
+        name = self.path.name
+        return self._given_up(
+            LogReplacedError,
+            f"{self.shown}, or {name}-wal beside it, was overwritten, cut or damaged while it was in use"
+            + (f" ({why.rstrip('.')})" if why else "")
+            + f". Nothing was changed; end all programs that use it, remove {name}-wal and {name}-shm, put a copy in "
+            f"place of {name}, and open the study again.",
+        )
+
+    def _open(self) -> Driver:
         """Open the file, without SQLite's own retries: they wait long and unfairly with many writers."""
         options = "mode=rwc" if self._new else "mode=rw"
         if self.read_only:
             options = reading_options(self.path)
         connection = sqlite3.connect(
-            file_uri(self.path, options), uri=True, timeout=0, isolation_level=None, check_same_thread=False
+            file_uri(self.path, options),
+            uri=True,
+            timeout=0,
+            isolation_level=None,
+            check_same_thread=False,
+            factory=Driver,
         )
+        self._watch.opened(connection)
         try:
             connection.execute("PRAGMA synchronous=FULL")  # a commit survives a power loss
         except sqlite3.Error:  # for example, a file that another process locks
@@ -201,13 +255,16 @@ class SQLite:
 
     def _closing(self, driver: Any, record: Any) -> None:
         """Copy commits from the log to the file: SQLite itself does so only if no other process has it open."""
-        if record.info.pop("unsaved", False) and self._watch.change() is None:
+        is_unsaved = record.info.pop("unsaved", False) and self._watch.change() is None
+        # To a file that was overwritten the log would add parts of another one.
+        is_unsaved = is_unsaved and self._watch.touched() is None
+        self._watch.closing(driver)
+        if is_unsaved:
             _is_copied(driver)
-        self._watch.closed()
 
     def _refuse_changed(self, connection: sa.Connection | None) -> None:
-        if self._lost:
-            raise StorageError(self._lost)
+        if self._lost is not None:
+            raise self._lost[0](self._lost[1])
         change = self._watch.change()
         if change is None:
             return
@@ -221,11 +278,16 @@ class SQLite:
         driver = None if connection is None else connection.connection.dbapi_connection
         is_safe = change is Change.REMOVED and driver is not None and _is_copied(driver)
         saved = f"All that was stored is in {name} now" if is_safe else f"What was stored last may be missing in {name}"
-        self._lost = (
+        raise self._given_up(
+            StorageError,
             f"{name}-wal or {name}-shm beside {self.shown} was {change.name.lower()} while it was in use. {saved}; end "
-            "all programs that use it before you open the study again."
+            "all programs that use it before you open the study again.",
         )
-        raise StorageError(self._lost)
+
+    def _given_up(self, kind: type[StorageError], sentence: str) -> StorageError:
+        """The error for files that are not what they were, for this and every later use."""
+        self._lost = self._lost or (kind, sentence)
+        return self._lost[0](self._lost[1])
 
     def _is_older(self, seconds: float) -> bool:
         """Whether the log was last copied to the file longer ago, by any process; clocks may be wrong."""

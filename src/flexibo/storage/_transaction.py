@@ -42,13 +42,8 @@ class Transaction:
         self._is_waiting = True
         self._database.begin(connection, self._study)
         self._is_waiting = False
-        check_current(connection, self._database.shown)
-        seen = self._marks.seen(self._known)
-        rows = connection.execute(_WITH_TOKEN, {"of": self._study, "after": max(seen.known.events - 1, 0)}).all()
-        checked = [row[:3] for row in rows]
-        new, end = checked_contents(checked, seen, self._known, study=self._study, where=self._database.shown)
-        if end.events < self._known:
-            raise lost_events(self._known, self._study, self._database.shown)
+        with self._database.examined(connection, self._study) as place:
+            rows, new, end = self._checked(connection, place)
         if self._in_doubt is not None and any(row.number == self._known and row.token == self._token for row in rows):
             self._database.roll_back(connection)
             self._marks.add(self._in_doubt)
@@ -61,6 +56,22 @@ class Transaction:
             self._database.roll_back(connection)
             return
         self._write(connection, texts, end)
+
+    def _checked(self, connection: sa.Connection, place: Mark | None) -> tuple[Sequence[Any], list[Content], Mark]:
+        """The rows of the log that were read, the events among them that are new, and its end.
+
+        They are read from the last event that is known, or from an earlier place.
+        """
+        check_current(connection, self._database.shown)
+        seen = self._marks.seen(self._known)
+        if place is not None:
+            seen = seen.since(place)
+        rows = connection.execute(_WITH_TOKEN, {"of": self._study, "after": max(seen.known.events - 1, 0)}).all()
+        checked = [row[:3] for row in rows]
+        new, end = checked_contents(checked, seen, self._known, study=self._study, where=self._database.shown)
+        if end.events < self._known:
+            raise lost_events(self._known, self._study, self._database.shown)
+        return rows, new, end
 
     def _learn(self, connection: sa.Connection) -> None:
         """Learn without the lock what others add while this one waits for it; what is decided may change until then."""

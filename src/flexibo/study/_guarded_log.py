@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from flexibo.history.events import Evaluation, Event, Failed, Told
-from flexibo.storage import LogReplacedError, StorageError
+from flexibo.storage import LogReplacedError
 from flexibo.study.answers import NeverAskedError, answer_events
 from flexibo.study.event_log import EventLog, Notify
 from flexibo.study.unstored import UnstoredAnswer, keep
-
-logger = logging.getLogger(__name__)
 
 
 class GuardedLog:
@@ -62,11 +59,7 @@ class GuardedLog:
 
     def _keep_lost(self, why: str) -> str:
         """Keep the answers that the storage lost, each once, and say where; an empty text if there are none."""
-        try:
-            lost = [one for one in self.log.lost_answers() if one.token not in self._kept]
-        except StorageError as error:  # the first error matters more
-            logger.warning("Which answers were lost could not be found out: %s", error)
-            return ""
+        lost = [one for one in self.log.lost_answers() if one.token not in self._kept]
         said = [self.keep(self.log.history.asked[answer.number], answer, why) for answer in lost]
         self._kept.update(answer.token for answer in lost)
         return f"It lost {len(lost)} answers that this process knows. {said[-1]}" if lost else ""

@@ -122,11 +122,19 @@ class EventLog:
         return getattr(self._storage, "unstored", None)
 
     def lost_answers(self) -> list[Told | Failed]:
-        """The answers, of any worker, that were stored and are not any more: the storage lost them."""
+        """The answers, of any worker, that were stored and are not any more: the storage lost them.
+
+        If it can no longer be read, these are all that are remembered.
+        """
         read_anew = getattr(self._storage, "read_anew", None)
         if read_anew is None:
             return []
-        stored = {(one["number"], one.get("token")) for one in read_anew() if one.get("event") in ANSWERS}
+        try:
+            contents = read_anew()
+        except StorageError as error:  # the error before this one matters more
+            logger.warning("Which answers were lost cannot be found out, so all that are known are kept: %s", error)
+            contents = []
+        stored = {(one["number"], one.get("token")) for one in contents if one.get("event") in ANSWERS}
         recent = self.history.events.in_memory()  # what is older is read from the storage, and would not differ
         known = [event for event in recent if isinstance(event, Told | Failed) and event.token]
         return [event for event in known if (event.number, event.token) not in stored]

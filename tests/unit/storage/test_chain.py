@@ -86,3 +86,13 @@ def test_the_nearest_place_that_was_seen_is_found_and_old_ones_are_forgotten() -
         marks.add(Mark(n, "x"))
     assert marks.seen(900).known == Mark()
     assert marks.seen(1199).known == Mark(1199, "x")
+
+
+def test_who_reads_from_an_earlier_or_later_place_must_find_all_that_was_seen() -> None:
+    seen = Seen(Mark(5, "five"), {7: "seven"})
+    assert seen.since(Mark(3, "three")) == Seen(Mark(3, "three"), {5: "five", 7: "seven"})
+    assert seen.since(Mark(6, "six")) == Seen(Mark(5, "five"), {6: "six", 7: "seven"})
+    assert seen.since(Mark(5, "five")) == seen
+    for other in (Mark(5, "other"), Mark(7, "other"), Mark()):
+        assert seen.since(other) == Seen(Mark(), {5: "five", 7: "seven"})
+    assert Seen().since(Mark(2, "two")) == Seen(Mark(), {2: "two"})

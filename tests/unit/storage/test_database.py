@@ -69,6 +69,9 @@ class Fake:
     def trouble(self, error: Any) -> Trouble:
         return error.trouble  # type: ignore[no-any-return]
 
+    def loss(self, error: Any) -> None:
+        """Nothing is lost."""
+
     def sentence(self, error: Any) -> str:
         return f"{self.shown}: {error.trouble.name}"
 

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import pytest
 
-from flexibo.storage._file_watch import Change, FileWatch, identity, locks_of, log_of
+from flexibo.storage._file_watch import Change, Driver, FileWatch, identity, locks_of, log_of
 
 
 @pytest.fixture
-def watch(tmp_path: Path) -> FileWatch:
+def connection() -> Driver:
+    return Driver(":memory:")
+
+
+@pytest.fixture
+def watch(tmp_path: Path, connection: Driver) -> FileWatch:
     path = tmp_path / "study.db"
     for place in (path, log_of(path), locks_of(path)):
         place.write_text("")
     watch = FileWatch(path)
-    watch.opened()
+    watch.opened(connection)
     watch.remember(beside=True)
     return watch
 
@@ -38,11 +44,11 @@ def test_unchanged_files_are_unchanged(watch: FileWatch) -> None:
     assert watch.change() is None
 
 
-def test_another_file_of_the_same_name_is_a_change_for_ever(watch: FileWatch) -> None:
+def test_another_file_of_the_same_name_is_a_change_for_ever(watch: FileWatch, connection: Driver) -> None:
     replace(watch.path)
     assert watch.change() is Change.FILE
-    watch.closed()
-    watch.opened()
+    watch.closing(connection)
+    watch.opened(connection)
     watch.remember(beside=True)
     assert watch.change() is Change.FILE
 
@@ -55,15 +61,48 @@ def test_a_file_that_comes_back_is_no_change(watch: FileWatch) -> None:
 
 
 @pytest.mark.parametrize("beside", [log_of, locks_of])
-def test_a_file_beside_it_may_be_made_again_once_all_connections_are_closed(watch: FileWatch, beside: object) -> None:
+def test_a_file_beside_it_may_be_made_again_once_all_connections_are_closed(
+    watch: FileWatch, connection: Driver, beside: object
+) -> None:
     place = beside(watch.path)  # type: ignore[operator]
     place.unlink()
     assert watch.change() is Change.REMOVED
     place.write_text("")
     replace(place)
     assert watch.change() is Change.REPLACED
-    watch.opened()
-    watch.closed()
+    other = Driver(":memory:")
+    watch.opened(other)
+    watch.closing(other)
     assert watch.change() is Change.REPLACED
-    watch.closed()
+    watch.closing(connection)
     assert watch.change() is None
+
+
+def test_a_connection_that_nobody_closes_counts_until_it_is_collected(watch: FileWatch, connection: Driver) -> None:
+    other = Driver(":memory:")
+    watch.opened(other)
+    watch.closing(connection)
+    log_of(watch.path).unlink()
+    assert watch.change() is Change.REMOVED
+    del other
+    gc.collect()
+    assert watch.change() is None
+
+
+def test_a_file_that_is_written_to_or_a_log_that_gets_shorter_is_to_be_examined(watch: FileWatch) -> None:
+    stamp = watch.touched()
+    assert stamp is not None
+    assert not watch.is_written()
+    watch.examined(stamp)
+    assert watch.touched() is None
+    log_of(watch.path).write_text("longer")
+    assert watch.touched() is None
+    for change in (lambda: log_of(watch.path).write_text("short"), lambda: watch.path.write_text("more")):
+        change()
+        stamp = watch.touched()
+        assert stamp is not None
+        assert watch.touched() == stamp
+        assert watch.is_written()
+        watch.examined(stamp)
+        assert not watch.is_written()
+        assert watch.touched() is None

@@ -7,6 +7,7 @@ import logging
 import os
 import sqlite3
 import threading
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 from tests.unit.storage.files import contents
 
-from flexibo.storage import StorageError
+from flexibo.storage import LogReplacedError, StorageError
 from flexibo.storage import _sqlite as sqlite
 from flexibo.storage.sql import SQLStorage, stored_studies
 
@@ -218,3 +219,85 @@ def test_who_waits_for_the_lock_learns_meanwhile(tmp_path: Path, monkeypatch: py
         storage.commit(1, decide)
     assert learned == [([{"n": 1}], True), ([], False)]
     assert storage.read() == [{"n": 0}, {"n": 1}, {"n": 2}]
+
+
+def copied(path: Path) -> None:
+    """Copy all commits from the log to the file, as any process may at any time."""
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
+
+
+def add(storage: SQLStorage, numbers: range) -> None:
+    for n in numbers:
+        storage.commit(n, lambda _, n=n: [{"n": n, "text": "x" * 300}])  # type: ignore[misc]
+
+
+def overwrite(path: Path, content: bytes) -> None:
+    """Give a file another content, as `cp` does: it stays the same file."""
+    with path.open("r+b") as file:
+        file.truncate()
+        file.write(content)
+
+
+OVERWRITINGS: dict[str, Callable[[Path, bytes], None]] = {
+    "an older copy": lambda path, old: overwrite(path, old),
+    "an empty file": lambda path, old: os.truncate(path, 0),
+    "a part of it": lambda path, old: os.truncate(path, path.stat().st_size // 2),
+    "an empty log": lambda path, old: os.truncate(f"{path}-wal", 0),
+    "a part of the log": lambda path, old: os.truncate(f"{path}-wal", 5000),
+    "another log": lambda path, old: overwrite(Path(f"{path}-wal"), b"x" * Path(f"{path}-wal").stat().st_size),
+}
+
+
+@pytest.mark.parametrize("how", OVERWRITINGS)
+def test_a_file_that_is_overwritten_or_cut_in_place_is_noticed_by_all(tmp_path: Path, how: str) -> None:
+    path = tmp_path / "study.db"
+    storage, other = (SQLStorage(f"sqlite:///{path}", "study") for _ in range(2))
+    add(storage, range(20))
+    copied(path)
+    old = path.read_bytes()
+    add(other, range(20, 60))
+    copied(path)
+    add(storage, range(60, 63))
+    assert len(other.read()) == 63
+    OVERWRITINGS[how](path, old)
+    for _ in range(3):
+        for one in (storage, other):
+            with pytest.raises(StorageError) as caught:
+                one.commit(63, lambda _: [{"n": 63}])
+            assert isinstance(caught.value, LogReplacedError) or "log" in how  # which the other may not have seen
+            assert str(path) in str(caught.value)
+
+
+def test_a_file_that_was_copied_to_or_overwritten_with_all_that_it_held_is_used_on(tmp_path: Path) -> None:
+    path = tmp_path / "study.db"
+    storage, other = (SQLStorage(f"sqlite:///{path}", "study") for _ in range(2))
+    for n in range(0, 60, 4):
+        add(storage, range(n, n + 2))
+        add(other, range(n + 2, n + 4))
+        if n % 8:
+            copied(path)
+        elif n % 12:
+            overwrite(path, path.read_bytes())
+        else:
+            other.close()
+    assert [event["n"] for event in storage.read()] == list(range(60))
+
+
+def test_ctrl_c_while_a_connection_is_closed_leaves_a_storage_that_can_be_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storage = SQLStorage(f"sqlite:///{tmp_path / 'study.db'}", "study")
+    add(storage, range(1))
+
+    def interrupted(driver: object) -> bool:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite, "_is_copied", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            storage.close()
+    gc.collect()
+    SQLStorage(f"sqlite:///{tmp_path / 'study.db'}", "study").close()  # removes the files beside it
+    add(storage, range(1, 3))
+    assert len(storage.read()) == 3

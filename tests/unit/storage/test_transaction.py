@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from sqlalchemy.exc import OperationalError
 
 from flexibo.errors import InvalidTypeError, InvalidValueError
 from flexibo.storage import Sign, StorageError
-from flexibo.storage._chain import Marks
+from flexibo.storage._chain import Mark, Marks
 from flexibo.storage._database import Trouble
 from flexibo.storage._schema import bring_up_to_date
 from flexibo.storage._transaction import Transaction, json_text, stored_events
@@ -73,12 +73,16 @@ class Memory:
     """A database in memory; an error at a COMMIT means the given trouble."""
 
     shown = "study.db"
+    place: Mark | None = None
 
     def __init__(self, trouble: Trouble = Trouble.LOST) -> None:
         self._trouble = trouble
 
     def begin(self, connection: sa.Connection, study: str | None) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    def examined(self, connection: sa.Connection, study: str) -> AbstractContextManager[Mark | None]:
+        return nullcontext(self.place)
 
     def roll_back(self, connection: sa.Connection) -> None:
         connection.exec_driver_sql("ROLLBACK")
