@@ -30,7 +30,10 @@ _innermost: _Deferral | None = None
 
 @contextmanager
 def deferred_interrupts() -> Iterator[None]:
-    """A context that delays Ctrl-C until its end; without effect outside the main thread, which alone gets signals."""
+    """A context that delays Ctrl-C until its end; without effect outside the main thread, which alone gets signals.
+
+    If its body raises an error, too, that is the context of the KeyboardInterrupt.
+    """
     global _innermost
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or before is None:
@@ -44,8 +47,8 @@ def deferred_interrupts() -> Iterator[None]:
     finally:
         _innermost = deferral.outer
         signal.signal(signal.SIGINT, before)
-    if deferral.waiting:
-        signal.raise_signal(signal.SIGINT)
+        if deferral.waiting:
+            signal.raise_signal(signal.SIGINT)
 
 
 @contextmanager

@@ -152,6 +152,10 @@ def check_evaluation(evaluation: object) -> None:
     """Refuse anything but an evaluation."""
     if not isinstance(evaluation, Evaluation):
         raise InvalidTypeError(f"{evaluation!r} is not an evaluation; give what ask() returned.")
+    if type(evaluation.number) is not int:
+        raise InvalidTypeError(
+            f"The number of the evaluation is {evaluation.number!r}; it must be an integer. Give what ask() returned."
+        )
 
 
 def check_asked(history: History, evaluation: Evaluation) -> None:

@@ -55,15 +55,31 @@ def test_in_nested_blocks_it_waits_for_the_outermost() -> None:
     assert steps == ["between"]
 
 
-def test_an_error_of_the_block_is_raised_and_ctrl_c_works_afterwards() -> None:
+def test_a_delayed_ctrl_c_is_raised_with_the_error_of_the_block_as_its_context() -> None:
     def work() -> None:
         press()
         raise ValueError("broken")
 
-    with pytest.raises(ValueError, match="broken"), deferred_interrupts():
+    with pytest.raises(KeyboardInterrupt) as caught, deferred_interrupts():
         work()
+    assert isinstance(caught.value.__context__, ValueError)
     with pytest.raises(KeyboardInterrupt):
         press()
+
+
+def test_an_error_of_the_block_is_raised_if_ctrl_c_was_not_pressed_or_is_ignored() -> None:
+    def work() -> None:
+        press()
+        raise ValueError("broken")
+
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        with pytest.raises(ValueError, match="broken"), deferred_interrupts():
+            work()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    with pytest.raises(ValueError, match="broken"), deferred_interrupts():
+        raise ValueError("broken")
 
 
 def test_in_an_allowed_part_ctrl_c_works_at_once() -> None:

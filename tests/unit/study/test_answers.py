@@ -50,6 +50,8 @@ def test_an_evaluation_of_another_study_is_refused(make_study: Make) -> None:
         study.tell(evaluation, 0.5)
     with pytest.raises(InvalidTypeError, match="'first'"):
         study.tell("first", 0.5)  # type: ignore[arg-type]
+    with pytest.raises(InvalidTypeError, match=r"0\.0"):
+        study.tell(replace(evaluation, number=0.0), 0.5)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
