@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -44,6 +45,7 @@ class SQLStorage:
         self._session, schema = _opened(url, create=create, patience=patience)
         self._shown = self._session.database.shown
         if schema is None and not create:
+            self._session.close()
             raise NoSuchStorageError(f"{self._shown} holds no studies; check the storage, or start a study there.")
         self._ready = schema == SCHEMA
         self._marks = Marks()
@@ -180,11 +182,11 @@ class StoredStudy:
 def stored_studies(url: str, *, patience: float = PATIENCE) -> list[StoredStudy]:
     """The studies of a database by name; changes nothing."""
     session, schema = _opened(url, create=False, patience=patience)
-    if schema is None:
-        return []
-    query = _studies_with_ends(schema, is_sqlite=isinstance(session.database, SQLite))
-    rows = session.do(lambda connection: connection.execute(query).all())
-    session.close()
+    with closing(session):
+        if schema is None:
+            return []
+        query = _studies_with_ends(schema, is_sqlite=isinstance(session.database, SQLite))
+        rows = session.do(lambda connection: connection.execute(query).all())
     return [StoredStudy(str(name), number, (str(first), str(last))) for name, number, first, last in rows]
 
 
@@ -193,9 +195,10 @@ def stored_rows(url: str) -> list[Any]:
     session, schema = _opened(url, create=False, patience=PATIENCE)
     columns = [events.c[name] for name in ("study", "number", "content", "token", "digest")]
     known = {None: 0, 1: 3, 2: 4}.get(schema, 5)
-    rows = list(session.do(lambda connection: connection.execute(sa.select(*columns[:known])).all())) if known else []
-    session.close()
-    return rows
+    with closing(session):
+        return (
+            list(session.do(lambda connection: connection.execute(sa.select(*columns[:known])).all())) if known else []
+        )
 
 
 def file_of(url: str) -> Path | None:
@@ -232,8 +235,12 @@ def _opened(url: str, *, create: bool, patience: float) -> tuple[Session, int | 
     """The database of a URL, and the version of its tables, if it is supported."""
     database = _database(url, create=create, patience=patience)
     session = Session(database, patience, keep=not (isinstance(database, SQLite) and database.read_only))
-    schema = session.patiently(database.schema, reconnect=False)
-    check_known(schema, database.shown)
+    try:
+        schema = session.patiently(database.schema, reconnect=False)
+        check_known(schema, database.shown)
+    except BaseException:
+        session.close()  # a connection is shared, and stays open as long as somebody needs it
+        raise
     return session, schema
 
 
