@@ -14,7 +14,7 @@ import pytest
 from tests.method_variants import is_variant
 
 import flexibo
-from flexibo import Design, Objective, Space, Study
+from flexibo import Design, Integer, Objective, Space, Study
 
 FILE = Path(__file__).with_name("questions.json")
 SPACE = Space.from_designs([{"width": w, "kind": k} for w in (1, 2, 3, 5, 8, 13) for k in ("a", "b", "c")])
@@ -26,8 +26,8 @@ def answer(objective: str, design: Design) -> tuple[float, float]:
     return (20.0 / width + kind, 7.0) if objective == "error" else (width * width + 3.0 * kind, 1.0)
 
 
-def questions(method: str, **settings: float) -> list[str]:
-    study = Study(SPACE, [Objective("error"), Objective("joules")], method=method, seed=11, **settings)  # type: ignore[arg-type]
+def questions(method: str, space: Space = SPACE, **settings: float) -> list[str]:
+    study = Study(space, [Objective("error"), Objective("joules")], method=method, seed=11, **settings)  # type: ignore[arg-type]
     asked = []
     while len(asked) < 20 and (evaluation := study.ask()):
         asked.append(f"{evaluation.objective} {evaluation.design['width']}{evaluation.design['kind']}")
@@ -55,6 +55,11 @@ def test_a_method_asks_what_it_has_always_asked(method: str) -> None:
 @pytest.mark.parametrize("method", ["random", "random-coupled"])
 def test_the_start_asks_what_it_has_always_asked(method: str) -> None:
     check(f"{method}, from the start", questions(method, budget=200))
+
+
+def test_the_default_method_asks_what_it_has_always_asked_in_a_space_too_large_to_enumerate() -> None:
+    space = Space({"width": Integer(1, 1000), "kind": ["a", "b", "c"]})
+    check("flexibo, large space", questions("flexibo", space=space, n_initial=4, candidates=40))
 
 
 def check(name: str, asked: list[str]) -> None:

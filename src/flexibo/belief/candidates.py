@@ -48,10 +48,15 @@ def candidates(
         return (known + space.enumerate()).unique()
     near = known[:0]
     if parents is not None and len(parents):
-        away = space.steps_away(parents, m // 4, rng) if steps else known[:0]
-        near = (neighbourhood(space, parents, m // 2 - len(away), rng) + away).unique()
+        near = around(space, m // 2, parents, rng) if steps else neighbourhood(space, parents, m // 2, rng)
     drawn = space.sample(m - len(near), rng, draws=DRAWS_PER_CANDIDATE * m)
     return (known + near + drawn).unique()
+
+
+def around(space: Space, most: int, parents: Designs, rng: np.random.Generator) -> Designs:
+    """At most `most` designs around the parents: half neighbours, half random steps away, where there is no pool."""
+    away = space.steps_away(parents, most // 2, rng)
+    return (neighbourhood(space, parents, most - len(away), rng) + away).unique()
 
 
 def neighbourhood(space: Space, parents: Designs, most: int, rng: np.random.Generator) -> Designs:

@@ -55,7 +55,7 @@ class Candidates(Enum):
 
     UNIFORM = "a uniform draw"
     NEAR_FRONT = "a uniform draw and neighbours of the front"
-    AROUND_FRONT = "a uniform draw, neighbours of the front and random steps away from it"
+    AROUND_BEST = "a uniform draw and designs around the front, then designs around those of these that score best"
     FIXED = "one uniform draw for the whole study"
 
 

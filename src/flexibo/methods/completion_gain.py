@@ -203,7 +203,7 @@ COMPLETION_GAIN = ScoringMethod(
     coupled=False,
     surrogate="gp",
     cost="learned-ratio",
-    candidates=Candidates.AROUND_FRONT,
+    candidates=Candidates.AROUND_BEST,
     constraints=Constraints.OWN_RULE,
     ending=Ending(confirms=True),
     most_objectives=6,

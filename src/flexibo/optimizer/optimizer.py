@@ -24,14 +24,14 @@ from collections.abc import Collection
 
 import numpy as np
 
-from flexibo._internal.arrays import BoolArray
+from flexibo._internal.arrays import BoolArray, FloatArray
 from flexibo._internal.threads import single_thread
 from flexibo.belief.belief import Belief
 from flexibo.belief.failures import success_weights, will_probably_succeed
 from flexibo.belief.price_list import payable_parts, queued_parts, unreserved
 from flexibo.history import History
 from flexibo.history.events import Evaluation
-from flexibo.methods.base import Constraints, ProposingMethod, ScoringMethod
+from flexibo.methods.base import Candidates, Constraints, ProposingMethod, ScoringMethod
 from flexibo.optimizer._choice import choose, explained
 from flexibo.optimizer._last_questions import (
     checking_question,
@@ -60,6 +60,8 @@ ENDS = (StopKind.BUDGET, StopKind.FINISHED, StopKind.NO_REGION, StopKind.UNLIKEL
 """Kinds of stops that end the search; a method that confirms then measures what its report lacks."""
 FINAL = (StopKind.FAILING, StopKind.FREE)
 """Kinds of stops that no answer to a pending evaluation changes."""
+PARENTS = 8
+"""The number of candidates that score best around which others are drawn."""
 PATIENCE = 10
 """After this many failures of an objective in a row, no design is asked about that will probably fail too."""
 
@@ -159,6 +161,8 @@ class Optimizer:
             if isinstance(allowed, Stop):  # nothing is open, or nothing is affordable
                 stop = allowed
                 continue
+            if method.candidates is Candidates.AROUND_BEST:
+                belief, allowed = self._refined(request, method, belief, allowed, rng, likely=likely)
             best = self._scored_and_chosen(request, method, belief, allowed, rng)
             if isinstance(best, Evaluation):
                 return best
@@ -166,6 +170,35 @@ class Optimizer:
             if question := feasibility_question(request, belief, allowed, rng):
                 return question
         return stop
+
+    def _refined(
+        self,
+        request: Request,
+        method: ScoringMethod,
+        belief: Belief,
+        allowed: BoolArray,
+        rng: np.random.Generator,
+        *,
+        likely: bool,
+    ) -> tuple[Belief, BoolArray]:
+        """The belief in designs around the candidates that score best, and what may be asked of them.
+
+        A draw of a large space seldom has the best design of all; those around its best few come closer. What is given
+        is returned if all designs were drawn, or nothing scores.
+        """
+        history = request.history
+        if history.space.size <= self.predictor.m or (belief.region is not None and belief.region.is_gone):
+            return belief, allowed
+        rates = np.where(allowed, _scores(method, belief, rng) / belief.thetas, 0.0).max(axis=1)
+        best = np.argsort(-rates, kind="stable")[:PARENTS]
+        best = np.sort(best[rates[best] > 0.0])
+        if not len(best):
+            return belief, allowed
+        finer = self.predictor.belief_around(history, belief, best, rng, likely=likely)
+        open_now = request.allowed(finer.price_list)
+        if isinstance(open_now, Stop) or (finer.region is not None and finer.region.is_gone):
+            return belief, allowed
+        return finer, open_now
 
     def _scored_and_chosen(
         self, request: Request, method: ScoringMethod, belief: Belief, allowed: BoolArray, rng: np.random.Generator
@@ -182,10 +215,7 @@ class Optimizer:
         region = belief.region  # None for methods that do not use one
         if region is not None and region.is_gone:
             return no_region(region)
-        scores = method.acquisition(belief, rng)  # FlexiBO: V - V', the numerator of eq:7
-        scores = scores * success_weights(belief.success)[:, None]  # all 1 if nothing has failed so far
-        if method.constraints is Constraints.WEIGHTED and np.isfinite(belief.limits).any():
-            scores = scores * belief.feasible()[:, None]
+        scores = _scores(method, belief, rng)
         # Two candidates with the same corner hide each other: pinning one of them removes no volume, so all scores can
         # be 0 although there is a region. Then the widest box is measured, of F_opt first, then of all designs that
         # F_pess does not rule out.
@@ -195,3 +225,12 @@ class Optimizer:
         if cell is None:
             return nothing_scores(request.history, belief.price_list, region, method.ending.reason)
         return explained(request, belief, allowed, scores, cell, method.score)
+
+
+def _scores(method: ScoringMethod, belief: Belief, rng: np.random.Generator) -> FloatArray:
+    """The score table (m, b) of a method, before its division by theta."""
+    scores = method.acquisition(belief, rng)  # FlexiBO: V - V', the numerator of eq:7
+    scores = scores * success_weights(belief.success)[:, None]  # all 1 if nothing has failed so far
+    if method.constraints is Constraints.WEIGHTED and np.isfinite(belief.limits).any():
+        scores = scores * belief.feasible()[:, None]
+    return scores

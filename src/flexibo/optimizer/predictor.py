@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from flexibo._internal.arrays import FloatArray
+from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo._internal.random_streams import Stream, entropy, generator
 from flexibo._internal.threads import single_thread
 from flexibo.belief.belief import SIMULTANEOUS, Belief, Predictions, exploration, predictions
-from flexibo.belief.candidates import candidates
+from flexibo.belief.candidates import around, candidates
 from flexibo.belief.costs import CostCallable, Costs
 from flexibo.belief.failures import PROBABLE, chance_of_success, possible
 from flexibo.belief.price_list import PriceList
@@ -33,6 +33,8 @@ MARGIN = 0.1
 """The reference point lies beyond the worst readings by this share of their range."""
 ENOUGH = 10
 """The number of readings that show the range of an objective well enough for that."""
+NEAR = (Candidates.NEAR_FRONT, Candidates.AROUND_BEST)
+"""The sources of candidates that include designs near the front."""
 CERTIFIED = "certified_error"
 """The stop rule of studies that end when their front is certified."""
 
@@ -95,7 +97,19 @@ class Predictor:
         if self._memory is not None:
             belief = self._belief_in_pool(history)
             return replace(belief, memory=self._memory.after(history, belief))
-        belief = self._believe(history, self.candidates(history, rng, likely=likely))
+        return self._with_region(history, self._believe(history, self.candidates(history, rng, likely=likely)))
+
+    def belief_around(
+        self, history: History, belief: Belief, best: IntArray, rng: np.random.Generator, *, likely: bool = False
+    ) -> Belief:
+        """The belief in the designs of the history, the best candidates (rows of a belief), and others around these."""
+        parents = belief.designs[best]
+        near = around(history.space, self.m // 2, parents, rng)
+        designs = _possible(history, (history.designs + parents + near).unique(), likely=likely)
+        return self._with_region(history, replace(self._believe(history, designs), reference=belief.reference))
+
+    def _with_region(self, history: History, belief: Belief) -> Belief:
+        """A belief with its Pareto region, for methods that are about it."""
         if not self._has_region:
             return belief
         region = _region(belief)
@@ -183,14 +197,14 @@ class Predictor:
     def _drawn(self, history: History, rng: np.random.Generator, m: int | None = None) -> Designs:
         known, count = history.designs, self.m if m is None else m
         parents = None
-        if self._source in (Candidates.NEAR_FRONT, Candidates.AROUND_FRONT) and history.space.size > count:
+        if self._source in NEAR and history.space.size > count:
             boxes = predictions(history, known, self.models(history))
             feasible = boxes.legal.prod(axis=1)
             feasible = np.where(possible(history, known), feasible, -1.0)
             likely = feasible >= min(0.5, max(0.0, float(feasible.max())))
             parents = known[likely][non_dominated(boxes.mu[likely][:, list(history.optimised)])]
         return candidates(
-            history.space, count, known, rng, parents=parents, steps=self._source is Candidates.AROUND_FRONT
+            history.space, count, known, rng, parents=parents, steps=self._source is Candidates.AROUND_BEST
         )
 
     def _tolerances(self, history: History) -> FloatArray:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from flexibo import Space
-from flexibo.belief.candidates import candidates, filling_designs, initial_designs
+from flexibo.belief.candidates import around, candidates, filling_designs, initial_designs
 from flexibo.errors import InvalidValueError
 
 
@@ -45,6 +45,17 @@ def test_random_steps_are_half_of_what_is_near_the_parents(space: Space) -> None
     assert {*near[0]} <= {*stepped}
     assert not {*near[0]} <= {*without}
     assert len(stepped) == len({*stepped}) == 400
+
+
+def test_designs_around_parents_are_near_them_and_not_too_many(space: Space) -> None:
+    parents = space.sample(3, np.random.default_rng(1))
+    near = around(space, 40, parents, np.random.default_rng(2))
+    assert 10 <= len(near) <= 40
+    assert len(near) == len(set(near))
+    pool = Space.from_designs(list(space.sample(100, np.random.default_rng(3))))
+    assert set(around(pool, 40, pool.designs([*pool.enumerate()][:2]), np.random.default_rng(4))) <= set(
+        pool.enumerate()
+    )
 
 
 def test_a_pool_has_no_random_steps(space: Space) -> None:

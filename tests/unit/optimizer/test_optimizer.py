@@ -52,7 +52,7 @@ def test_the_reference_waits_for_a_feasible_design() -> None:
     front = [row.design for row in study.front()]
     assert all(functions["ms"](design)[0] <= 4.0 for design in front)
     assert min(functions["error"](design)[0] for design in front) < 0.79  # 0.783 is the least that is legal
-    assert min(functions["joules"](design)[0] for design in front) < 0.01
+    assert min(functions["joules"](design)[0] for design in front) < 0.02
     assert study.summary().hypervolume > 0
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.unit.optimizer.small_history import SPACE, Flat, ask, at, fail, history_of, tell
 
-from flexibo import Objective, Space
+from flexibo import Integer, Objective, Space
 from flexibo.belief.belief import exploration
 from flexibo.belief.trust import widening
 from flexibo.history import History
@@ -79,6 +79,20 @@ def test_a_region_belongs_to_methods_that_are_about_it() -> None:
     history = measured((0, 1.0, 5.0), (1, 3.0, 7.0))
     assert predictor_of("flexibo-gp-log").belief(history, rng()).region is not None
     assert predictor_of("ehvi").belief(history, rng()).region is None
+
+
+def test_the_belief_around_the_best_has_what_is_known_the_best_and_designs_near_them() -> None:
+    space = Space({"x": Integer(0, 10_000)})
+    history = measured((0, 1.0, 5.0), (5_000, 3.0, 4.0), space=space)
+    predictor = predictor_of("flexibo", m=40)
+    belief = predictor.belief(history, rng())
+    best = np.array([5, 9])
+    finer = predictor.belief_around(history, belief, best, rng())
+    assert {*history.designs, *belief.designs[best]} <= set(finer.designs)
+    assert 4 < len(finer.designs) <= 4 + 40 // 2
+    assert set(finer.designs) - set(belief.designs)
+    assert finer.reference.tolist() == belief.reference.tolist()
+    assert finer.region is not None
 
 
 def test_few_readings_of_a_start_are_stretched_to_the_range_of_ten() -> None:
