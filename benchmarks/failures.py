@@ -6,7 +6,9 @@ widths, or a combination of kernels and devices, of 5, 20 and 40 % of all design
 designs. An attempt fails always, or 9 times of 10.
 
 The table says which share of the money went to attempts that failed, and how much larger the error of the confirmed
-front is than if what cannot be measured were known beforehand, as a rule of the space.
+front is than if what cannot be measured were known beforehand, as a rule of the space (geometric mean, and the factor
+of one standard error). Of this, "by the money" is what the lost money explains: the error of the study that knows when
+it had spent as much less, over its error at the end.
 """
 
 from __future__ import annotations
@@ -79,11 +81,20 @@ REGIONS: dict[str, Callable[[Design, float], bool]] = {"corner": corner, "band":
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a study came to: the share of its money spent on failures, their number, and its confirmed error."""
+    """What a study came to: the share of its money spent on failures, their number, and its confirmed error.
+
+    `trace` is what was spent and the confirmed error after each measurement, of a study that knows what would fail.
+    """
 
     lost: float
     failed: int
     error: float
+    trace: tuple[tuple[float, float], ...] = ()
+
+    def error_before(self, share: float) -> float:
+        """The confirmed error while this share of the money was not spent yet."""
+        most = (1.0 - share) * self.trace[-1][0]
+        return next((error for spent, error in reversed(self.trace) if spent <= most), 1.0)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -92,36 +103,46 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--method", default="flexibo")
+    parser.add_argument(
+        "--shares", type=float, nargs="+", choices=SHARES, default=SHARES, help="what cannot be measured"
+    )
     given = parser.parse_args(arguments)
     os.environ["OMP_NUM_THREADS"] = "1"
     seeds = range(FIRST_SEED, FIRST_SEED + given.seeds)
-    cells = [(region, share, chance) for share in SHARES for region in REGIONS for chance in (*CHANCES, 0.0)]
+    cells = [(region, share, chance) for share in given.shares for region in REGIONS for chance in (*CHANCES, 0.0)]
     jobs = [(*cell, seed, given.method) for cell in cells for seed in seeds]
     with ProcessPoolExecutor(given.jobs) as pool:
         done = dict(zip(jobs, pool.map(outcome, *zip(*jobs, strict=True)), strict=True))
     columns = ("cannot be measured", "region", "fails", "money on failures", "failed attempts", "error / known")
-    table = Table(*columns, box=None)
-    for share in SHARES:
+    table = Table(*columns, "by the money", box=None)
+    for share in given.shares:
         for chance in CHANCES:
-            ratios, lost = [], []
-            for region in REGIONS:
-                runs = [done[region, share, chance, seed, given.method] for seed in seeds]
-                known = [done[region, share, 0.0, seed, given.method] for seed in seeds]
-                ratios.append(
-                    [np.log(max(a.error, FLOOR) / max(b.error, FLOOR)) for a, b in zip(runs, known, strict=True)]
-                )
-                lost.append([run.lost for run in runs])
-                failed = float(np.mean([run.failed for run in runs]))
-                table.add_row(f"{share:.0%}", region, f"{chance:.0%}", *_figures(lost[-1], failed, ratios[-1]))
-            table.add_row(f"{share:.0%}", "all", f"{chance:.0%}", *_figures(np.ravel(lost), None, np.ravel(ratios)))
+            pairs = {
+                region: [tuple(done[region, share, c, seed, given.method] for c in (chance, 0.0)) for seed in seeds]
+                for region in REGIONS
+            }
+            for region, own in pairs.items():
+                table.add_row(f"{share:.0%}", region, f"{chance:.0%}", *_figures(own))
+            table.add_row(f"{share:.0%}", "all", f"{chance:.0%}", *_figures([p for own in pairs.values() for p in own]))
     Console(width=120).print(table)
     return 0
 
 
-def _figures(
-    lost: Sequence[float] | FloatArray, failed: float | None, ratios: Sequence[float] | FloatArray
-) -> list[str]:
-    return [f"{np.mean(lost):.1%}", "" if failed is None else f"{failed:.1f}", f"{np.exp(np.mean(ratios)):.2f}"]
+def _figures(pairs: Sequence[tuple[Outcome, ...]]) -> list[str]:
+    """The last columns of a row: of studies, each with the one that knows what would fail."""
+    ratios = [_log(run.error) - _log(known.error) for run, known in pairs]
+    money = [_log(known.error_before(run.lost)) - _log(known.error) for run, known in pairs]
+    deviation = np.std(ratios, ddof=1) / len(pairs) ** 0.5 if len(pairs) > 1 else np.nan
+    return [
+        f"{np.mean([run.lost for run, _ in pairs]):.1%}",
+        f"{np.mean([run.failed for run, _ in pairs]):.1f}",
+        f"{np.exp(np.mean(ratios)):.2f} ({np.exp(deviation):.2f})",
+        f"{np.exp(np.mean(money)):.2f}",
+    ]
+
+
+def _log(error: float) -> float:
+    return float(np.log(max(error, FLOOR)))
 
 
 def outcome(region: str, share: float, chance: float, seed: int, method: str) -> Outcome:
@@ -131,6 +152,7 @@ def outcome(region: str, share: float, chance: float, seed: int, method: str) ->
     budget = EVALUATIONS * 11.0
     study = Study(Space(SPACE, valid=rule), ["error", "energy"], budget=budget, seed=seed, method=method)
     rng, lost, failed = np.random.default_rng(seed), 0.0, 0
+    trace: list[tuple[float, float]] = []
     while evaluation := study.ask():
         design, cost = evaluation.design, seconds(evaluation.design, evaluation.objective)
         if evaluation.objective == "energy":
@@ -140,7 +162,9 @@ def outcome(region: str, share: float, chance: float, seed: int, method: str) ->
             lost, failed = lost + cost, failed + 1
         else:
             study.tell(evaluation, error(design), cost=cost)
-    return Outcome(lost / study.spent, failed, _confirmed_error(study, region, share))
+        if rule is not None:
+            trace.append((study.spent, _confirmed_error(study, region, share)))
+    return Outcome(lost / study.spent, failed, _confirmed_error(study, region, share), tuple(trace))
 
 
 def _confirmed_error(study: Study, region: str, share: float) -> float:

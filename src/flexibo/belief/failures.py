@@ -3,7 +3,8 @@
 If a network is too wide for the memory, or for the time that an evaluation may take, its neighbours are likely to fail
 too. So designs that failed and designs that were measured train a classifier, from the first failure on: a Gaussian
 process that learns which options decide, and how far a failure reaches (`flexibo.surrogates.classification`).
-Candidates that would probably fail are asked about only if nothing else is worth a question, and are not reported.
+Candidates that would probably fail are asked about only if nothing else is worth a question, and are not reported. Once
+failures took a tenth of the budget, those that fail more likely than not are not asked about at all.
 Without failures nothing changes.
 
 Each purchase has its own classifier, unless the failures of two have the same cause: the user says so (`fails_with`),
@@ -28,6 +29,8 @@ FEWEST_KEPT, BLOCK = 50, 25  # a classifier learns from the latest 50 to 75 meas
 GROWTH = 1.2  # what decides, and how far it reaches, is learned again when the data has grown by this factor
 PROBABLE = 0.75  # a design can probably be measured if its chance of success is at least this
 IMPROBABLE_WEIGHT = 1e-6  # The greatest weight of other designs. Models promise most where nothing was ever measured.
+RISKED = 0.1  # of the budget: once failures took it, designs with a chance below `EVEN` are not tried any more
+EVEN = 0.5
 AGREEMENTS = 2  # two purchases fail for the same cause if this many designs failed in both, and none in one alone
 
 
@@ -81,6 +84,18 @@ def combined(history: History, chance: FloatArray) -> FloatArray:
 def will_probably_succeed(history: History, design: Design) -> bool:
     """Whether everything that a design lacks can probably be measured."""
     return bool(chance_of_success(history, history.space.designs([design]))[0] >= PROBABLE)
+
+
+def is_too_risky(history: History, design: Design) -> bool:
+    """Whether a design will fail more likely than not, and failures took the part of the budget that is risked.
+
+    While no design is complete, nothing is too risky.
+    """
+    lost = sum(float(history.failure_costs(p).sum()) for p in range(len(history.purchases)))
+    if history.budget is None or lost < RISKED * history.budget:
+        return False
+    complete = np.all([_tried(history, p)[1] for p in range(len(history.purchases))], axis=0)
+    return bool(complete.any() and chance_of_success(history, history.space.designs([design]))[0] < EVEN)
 
 
 def success_weights(chance: FloatArray) -> FloatArray:

@@ -27,7 +27,7 @@ import numpy as np
 from flexibo._internal.arrays import BoolArray, FloatArray
 from flexibo._internal.threads import single_thread
 from flexibo.belief.belief import Belief
-from flexibo.belief.failures import success_weights, will_probably_succeed
+from flexibo.belief.failures import is_too_risky, success_weights, will_probably_succeed
 from flexibo.belief.price_list import payable_parts, queued_parts, unreserved
 from flexibo.history import History
 from flexibo.history.events import Evaluation
@@ -140,14 +140,15 @@ class Optimizer:
     def _scored(self, request: Request, method: ScoringMethod, salt: int) -> Evaluation | Stop:
         """The best question. A design that will probably fail is asked about only if there is no other question.
 
-        After `PATIENCE` failures in a row it is not asked about at all.
+        After `PATIENCE` failures in a row, or if it is too risky, it is not asked about at all.
         """
         best = self._best(request, method, salt)
         if isinstance(best, Evaluation) and not will_probably_succeed(request.history, best.design):
             other = self._best(request, method, salt, likely=True)
             if isinstance(other, Evaluation):
                 return other
-            if request.history.failed_in_a_row[best.objective] >= PATIENCE:
+            in_a_row = request.history.failed_in_a_row[best.objective]
+            if in_a_row >= PATIENCE or is_too_risky(request.history, best.design):
                 best = ONLY_UNLIKELY
         return best
 

@@ -205,6 +205,25 @@ def test_a_study_that_knows_all_that_can_be_measured_does_not_count_as_failed() 
     assert all(all(row.measured.values()) for row in study.front())
 
 
+def test_a_study_does_not_try_all_of_an_impossible_combination() -> None:
+    # Once nothing else was left to learn, six of its eight designs used to be tried, for 40 % of the money.
+    space = Space({"a": (0, 5), "b": ["x", "y", "z"], "c": (0, 3)})
+    study = Study(space, ["error", "energy"], seed=0, budget=300, candidates=100, surrogate="gp-plain")
+    failed = 0
+    while (evaluation := study.ask()) is not None:
+        a, b, c = (evaluation.design[name] for name in "abc")
+        kind = "xyz".index(b)
+        if evaluation.objective == "energy":
+            study.tell(evaluation, (0.2 + a / 5 + 0.2 * c) * (1 - 0.1 * kind), cost=1)
+        elif a == 2 and b != "x":
+            study.fail(evaluation, "no such kernel", cost=20, impossible=True)
+            failed += 1
+        else:
+            study.tell(evaluation, 0.5 * (1 - a / 5) ** 2 + 0.3 * (1 - c / 3) ** 2 + 0.05 * kind, cost=3)
+    assert 0 < failed <= 3
+    assert len(study.front()) > 5
+
+
 def test_other_designs_begin_a_study_whose_initial_ones_are_all_impossible() -> None:
     space = Space({"x": list(range(40))})
     tried: list[int] = []
