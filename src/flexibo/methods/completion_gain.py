@@ -100,9 +100,9 @@ def improvement_of_the_front(belief: Belief, rows: IntArray) -> FloatArray:
         # What does not improve the front in the best outcome does not in any other.
         best = _outcomes(belief, rows[here], columns, np.full(len(columns), -REACH))
         here = here[_improves(goals, best, front, belief.reference) > 0.0]
-        for surprise, weight in zip(*surprises(len(columns)), strict=True):
-            outcome = _outcomes(belief, rows[here], columns, surprise)
-            gains[here] += weight * _improves(goals, outcome, front, belief.reference)
+        nodes, weights = surprises(len(columns))
+        outcomes = np.concatenate([_outcomes(belief, rows[here], columns, surprise) for surprise in nodes])
+        gains[here] = weights @ _improves(goals, outcomes, front, belief.reference).reshape(len(nodes), -1)
     return gains
 
 
