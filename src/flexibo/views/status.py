@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flexibo.belief.costs import mean_costs
+from flexibo.belief.price_list import queued_parts
 from flexibo.history.events import Noted
 from flexibo.storage.processes import ProcessState, process_state
 from flexibo.transfer import STATES, Record, StudyCopy
@@ -93,13 +94,13 @@ def in_flight(copy: StudyCopy, found: Sequence[Record], now: float) -> list[dict
 
 
 def queued(copy: StudyCopy) -> list[dict[str, Any]]:
-    """The designs that are next in line, what they still lack, and what that is expected to cost at the mean costs."""
+    """The designs that are next in line, what they still lack, and what that is expected to cost if costs are known."""
     history = copy.study.history
-    means, found = mean_costs(history), []
+    parts, means, found = queued_parts(history, copy.study.predictor.costs), mean_costs(history), []
     for one in history.queue:
         places = {name: history.purchase_of(name) for name in one.objectives}
-        missing = {name: history.readings_missing(p, one.design, one.readings) for name, p in places.items()}
-        cost = sum(missing[name] * float(means[p]) for name, p in places.items())
+        is_priced = not any(math.isnan(means[p]) for p in places.values())
+        cost = sum(part.readings * part.price for part in parts if part.queued is one)
         found.append(
             {
                 "number": one.number,
@@ -107,7 +108,7 @@ def queued(copy: StudyCopy) -> list[dict[str, Any]]:
                 "objectives": list(one.objectives),
                 "in_flight": [name for name, p in places.items() if history.is_pending(p, one.design)],
                 "readings": one.readings,
-                "expected_cost": None if math.isnan(cost) else cost,
+                "expected_cost": cost if is_priced else None,
                 "why": one.why,
             }
         )

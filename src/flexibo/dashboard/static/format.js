@@ -65,11 +65,14 @@ export const unitOf = (label) => /\[([^\]]*)\]\s*$/.exec(label ?? "")?.[1] ?? ""
 /** A number with its unit. */
 export const withUnit = (value, unit, digits) => `${number(value, digits)}${unit && isNumber(value) ? ` ${unit}` : ""}`;
 
-/** A number that somebody chose, such as a budget or a bound: all its digits, but for those that only rounding made. */
-export const given = (value, unit) => withUnit(value, unit, 12);
+/** How many digits of a number that somebody chose are shown: all of a whole number, six of others. */
+const digitsOf = (value) => (Number.isInteger(value) ? 16 : 6);
+
+/** A number that somebody chose, such as a budget or a bound. */
+export const given = (value, unit) => withUnit(value, unit, digitsOf(value));
 
 /** The value of an option. */
-export const optionValue = (value) => (isNumber(value) ? number(value, Number.isInteger(value) ? 16 : 6) : value === null ? MISSING : String(value));
+export const optionValue = (value) => (isNumber(value) ? number(value, digitsOf(value)) : value === null ? MISSING : String(value));
 
 /** A design in one line. */
 export const designText = (design) => Object.entries(design ?? {}).map(([name, value]) => `${name}=${optionValue(value)}`).join(", ");
