@@ -11,10 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from multiprocessing.process import BaseProcess
 
+from benchmarks.soak.journal import is_asked
 from benchmarks.soak.worker import Plan, Post, work
 
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(["benchmarks.soak.worker", "flexibo.storage.sql", "psycopg"])
+
+PATIENCE_SECONDS = 10.0
+"""How long to wait until a worker has a question in its hands."""
 
 
 class SoakError(RuntimeError):
@@ -81,8 +85,11 @@ class Crew:
         return True
 
     def freeze(self, rng: random.Random) -> Life | None:
-        """Stop one of those that work; None if none works."""
-        victim = self._victim(rng)
+        """Stop one of those that work, as soon as one has a question in its hands; None if none works."""
+        until = time.monotonic() + PATIENCE_SECONDS
+        while self.is_working() and not self._measuring() and time.monotonic() < until:
+            time.sleep(0.01)
+        victim = self._victim(rng, self._measuring())
         if victim is not None and victim.process.pid is not None:
             victim.frozen = victim.stands_still = True
             victim.harmed.append(self._note("freeze", victim))
@@ -134,7 +141,15 @@ class Crew:
         self.lives.append(life)
         self._present[post.slot] = life
 
-    def _victim(self, rng: random.Random) -> Life | None:
+    def _measuring(self) -> list[Life]:
+        """Those that have a question in their hands."""
+        return [life for life in self._working() if is_asked(life.post.journal)]
+
+    def _working(self) -> list[Life]:
         present = [life for life in self._present.values() if not life.stands_still]
-        working = [life for life in present if life.process.is_alive()]
+        return [life for life in present if life.process.is_alive()]
+
+    def _victim(self, rng: random.Random, rather: Sequence[Life] = ()) -> Life | None:
+        """One of those that are named, or of all that work."""
+        working = rather or self._working()
         return rng.choice(working) if working else None

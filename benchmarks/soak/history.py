@@ -45,14 +45,19 @@ class Loss:
 
     def tokens(self, kinds: Collection[str]) -> set[str]:
         """The attempts whose claim or answer was lost."""
-        return {event["token"] for _, event in self.rows if event["event"] in kinds}
+        return {event["token"] for _, event in self.rows if event["event"] in kinds and not is_given_up(event)}
+
+
+def is_given_up(event: Mapping[str, Any]) -> bool:
+    """Whether the study itself ended an evaluation, since too many of its workers vanished: it is nobody's answer."""
+    return event["event"] == "failed" and event.get("kind") == "lost" and "token" not in event
 
 
 def answers_wrong(rows: Sequence[Row], answers: Sequence[Answered], losses: Sequence[Loss] = ()) -> list[str]:
     """Which answers are lost, doubled, changed, stored for something else or charged twice, or were never given."""
     stored: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for _, event in rows:
-        if event["event"] in ANSWERS:
+        if event["event"] in ANSWERS and not is_given_up(event):
             stored[event["token"]].append(event)
     questions = {event["number"]: event for _, event in rows if event["event"] == "asked"}
     lost = set().union(*(loss.tokens(ANSWERS) for loss in losses))

@@ -101,6 +101,12 @@ class Account:
     end: str | None = None
 
 
+def is_asked(path: Path) -> bool:
+    """Whether the worker of a journal has a question in its hands."""
+    lines = path.read_text(encoding="utf-8").split("\n")[:-1] if path.exists() else []
+    return bool(lines) and json.loads(lines[-1])["what"] == "asked"
+
+
 def account(path: Path) -> Account:
     """What a journal says; a last line without its end was being written when the worker was killed."""
     result = Account()

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from benchmarks.soak.history import is_given_up
 from benchmarks.soak.problem import question_key
 
 MOST_ATTEMPTS = 3
@@ -91,7 +92,11 @@ class Ledger:
         if question.answer is not None:
             self.wrong.append(f"Evaluation {event['number']} was answered twice.")
             return
-        self.counts["late"] += question.holder != event["worker"]
+        if is_given_up(event):
+            self.taken += [] if question.holder is None else [question.holder]
+            self.counts["charged"] += event["cost"] > 0
+        else:
+            self.counts["late"] += question.holder != event["worker"]
         self._pay(event)
         question.answer, question.holder = event, None
         question.state, question.impossible = event["event"], event.get("impossible", False)

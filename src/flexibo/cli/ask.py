@@ -48,14 +48,12 @@ def ask(
     The command returns at once; the evaluation is yours until you answer it or its lease ends. Exit status 1 means
     that there is nothing to ask; standard error says why.
     """
-    from flexibo.cli._measure import leading_objectives
-
     if shell and (json or count > 1):
         raise InvalidValueError("--shell prints one evaluation for a shell; leave out --json and --count.")
     url, may_take = storage_url(storage), parsed_seconds(lease)
     hand = new_detached_worker()
     study = load_study(url, name, worker=hand, lease=may_take)
-    leads = leading_objectives(study.history, parsed_names(only or [])) if only else None
+    leads = _leads(study, only) if only else None
     claimed: list[Evaluation] = []
     try:
         stop = _claim(study, leads, count, claimed)
@@ -76,6 +74,12 @@ def ask(
         later = " Others still measure; ask again later." if stop.waits else ""
         typer.echo(f"Nothing to ask: {squeezed(stop.reason)}{later}", err=True)
         raise typer.Exit(ExitStatus.NOTHING)
+
+
+def _leads(study: Study, only: Sequence[str]) -> list[str]:
+    from flexibo.cli._measure import leading_objectives  # brings what measures; most questions need none of it
+
+    return leading_objectives(study.history, parsed_names(only))
 
 
 def _claim(study: Study, leads: Sequence[str] | None, count: int, claimed: list[Evaluation]) -> Stop | None:

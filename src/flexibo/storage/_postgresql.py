@@ -11,7 +11,6 @@ import os
 from contextlib import AbstractContextManager, nullcontext
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
 
 from flexibo._internal.interrupts import allowed_interrupts
@@ -38,6 +37,7 @@ _LOCK_TIMEOUT = "55P03"
 _BUSY = ("40001", "40P01", _LOCK_TIMEOUT)  # two conflicting transactions, of which the server ended one
 _DISK_FULL = "53100"
 _LOCK_SECONDS = 3.0  # at most, to wait for another writer at a time: meanwhile the heartbeats of the process wait, too
+_ADD_STUDY = sa.text(f"INSERT INTO {studies.name} (study) VALUES (:study) ON CONFLICT DO NOTHING")
 # libpq does not report the code of a server that refuses a connection. A server that speaks another language is not
 # waited for when a storage is opened, and its message is shown.
 _REFUSALS = {
@@ -119,7 +119,7 @@ class PostgreSQL:
         row = sa.select(studies.c.study).where(studies.c.study == study).with_for_update()
         with allowed_interrupts():  # a transaction that is interrupted here is rolled back
             if connection.execute(row).scalar() is None:
-                connection.execute(insert(studies).on_conflict_do_nothing(), {"study": study})
+                connection.execute(_ADD_STUDY, {"study": study})
                 connection.execute(row)
 
     def examined(self, connection: sa.Connection, study: str) -> AbstractContextManager[None]:

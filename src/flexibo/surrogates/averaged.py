@@ -28,6 +28,7 @@ from flexibo.surrogates.base import (
     held_out,
     hull,
     interval,
+    is_stepwise,
     joint,
     log_evidence,
     training_data,
@@ -92,6 +93,11 @@ class Averaged:
         fitted = tuple(model.extend(X, y) for model in self._fitted())
         seen = min(float(np.min(y)), self.seen[0]), max(float(np.max(y)), self.seen[1])
         return replace(self, fitted=fitted, seen=seen)
+
+    @property
+    def is_stepwise(self) -> bool:
+        """Whether any of its models is."""
+        return any(is_stepwise(model) for model in self._fitted())
 
     def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean (m,) and standard deviation (m,) of the loss."""

@@ -108,6 +108,20 @@ def around(model: Surrogate, X: FloatArray) -> Surrogate:
 
 
 @runtime_checkable
+class Stepwise(Protocol):
+    """A surrogate that says whether the rounding of its predictions depends on how many rows are appended at a time."""
+
+    @property
+    def is_stepwise(self) -> bool:
+        """Whether it does."""
+
+
+def is_stepwise(model: Surrogate) -> bool:
+    """Whether rows must be appended one by one for the same predictions to the last digit; yes if it is not known."""
+    return not isinstance(model, Stepwise) or model.is_stepwise
+
+
+@runtime_checkable
 class Weighable(Protocol):
     """A surrogate that can be weighted by how well it explains its losses."""
 

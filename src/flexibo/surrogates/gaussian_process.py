@@ -151,6 +151,11 @@ class GaussianProcess:
         X, y = training_data(X, y)
         return replace(self, posterior=posterior.extend(self._designs(X), y))
 
+    @property
+    def is_stepwise(self) -> bool:
+        """Whether rounding depends on how many rows are appended at a time: it does unless the process is local."""
+        return isinstance(self._fitted(), Posterior)
+
     def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The mean (m,) and the standard deviation (m,) of the noise-free loss at the designs X (m, d)."""
         return self._cache.predicted(self._designs(X), self._fitted().predict)

@@ -20,6 +20,7 @@ Letters: s evaluations, of which g are anchors and r = s - g others; d columns; 
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -107,6 +108,7 @@ class LocalPosterior:
     reach: Reach
     room: _Rows | None = field(default=None, repr=False)
     _measured: list[tuple[FloatArray, FloatArray]] = field(default_factory=list, init=False, repr=False)
+    _whole: list[Posterior] = field(default_factory=list, init=False, repr=False)
 
     def extend(self, X: FloatArray, y: FloatArray) -> LocalPosterior:
         """The posterior with the rows X (k, d), y (k,) appended; the anchors stay."""
@@ -158,8 +160,20 @@ class LocalPosterior:
         count = count if most is None else min(count, most)
         if not count:
             return self.anchored
+        if count == len(self.y):
+            return self._given_all()
         near = nearest_rows(self._scaled(X), self._scaled(self.X), count)
         return self.anchored.extend(self.X[near], self.y[near])
+
+    def _given_all(self) -> Posterior:
+        """The exact posterior given all rows; kept for the second of the two predictions of a question, and no longer.
+
+        That takes half the time of a question, and no more memory than one of the two.
+        """
+        with suppress(IndexError):
+            return self._whole.pop()
+        self._whole.append(self.anchored.extend(self.X, self.y))
+        return self._whole[0]
 
     def _scaled(self, X: FloatArray) -> FloatArray:
         return scaled(X, np.array(self.anchored.hyperparameters.length_scales), self.anchored.groups)

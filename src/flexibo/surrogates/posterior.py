@@ -22,9 +22,10 @@ from flexibo.errors import InvalidValueError
 from flexibo.surrogates.kernels import KERNELS, scaled, squared_distances
 
 JITTERS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4)  # multiples of the variance for the diagonal, if K is indefinite
-CHUNK_ENTRIES = 2**19  # entries of the cross-covariance held at once: 4 MB, which fit into a processor's cache
+CHUNK_ENTRIES = 2**18  # entries of the cross-covariance held at once: 2 MB, which fit into a processor's cache
 FEW_DESIGNS = 1500  # at most this many designs are drawn jointly by a Cholesky factor; more by random features
 FEATURES = 512
+BLOCK_ROWS = 256  # more rows than these are appended a block at a time, and the factor stays in blocks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +48,48 @@ class Hyperparameters:
             raise InvalidValueError(f"Hyperparameters must be positive and finite; given {self}.")
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class BorderedFactor:
+    """A lower Cholesky factor (s, s) in blocks: `first` (f, f) and zeros, then `below` (s - f, f) and `corner`.
+
+    The zeros take no memory, and `first` is not copied.
+    """
+
+    first: FloatArray | BorderedFactor
+    below: FloatArray
+    corner: FloatArray
+
+    def diagonal(self) -> FloatArray:
+        """The pivots (s,)."""
+        return np.concatenate([self.first.diagonal(), self.corner.diagonal()])
+
+    def dense(self) -> FloatArray:
+        """The factor as one matrix, in Fortran order."""
+        f = self.below.shape[1]
+        size = f + len(self.corner)
+        factor = np.zeros((size, size), order="F")
+        factor[:f, :f] = self.first.dense() if isinstance(self.first, BorderedFactor) else self.first
+        factor[f:, :f] = self.below
+        factor[f:, f:] = self.corner
+        return factor
+
+    def solved(self, B: FloatArray) -> FloatArray:
+        """L^-1 B of B (s, m)."""
+        V = np.asfortranarray(B.T)  # some of its columns are a block that BLAS overwrites without a copy
+        self._solve(V)
+        return V.T
+
+    def _solve(self, V: FloatArray) -> None:
+        """Overwrite V (m, s), in Fortran order, by V L^-T."""
+        f = self.below.shape[1]
+        if isinstance(self.first, BorderedFactor):
+            self.first._solve(V[:, :f])
+        else:
+            blas.dtrsm(1.0, self.first, V[:, :f], side=1, lower=1, trans_a=1, overwrite_b=1)
+        blas.dgemm(-1.0, V[:, :f], self.below, beta=1.0, c=V[:, f:], trans_b=1, overwrite_c=1)
+        blas.dtrsm(1.0, self.corner, V[:, f:], side=1, lower=1, trans_a=1, overwrite_b=1)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Posterior:
     """A Gaussian process conditioned on data."""
@@ -58,7 +101,7 @@ class Posterior:
     scale: float  # the constant they were divided by then
     Z: FloatArray  # (s, d): the scaled designs
     z: FloatArray  # (s,): the standardised losses
-    factor: FloatArray  # (s, s): L, lower triangular and zero above
+    factor: FloatArray | BorderedFactor  # (s, s): L, lower triangular and zero above
     whitened: FloatArray  # (s,): L^-1 z
     jitter: float  # the multiple of the variance added to the diagonal
 
@@ -75,25 +118,36 @@ class Posterior:
         return self.log_marginal_likelihood - len(self.z) * math.log(self.scale)
 
     def extend(self, X: FloatArray, y: FloatArray) -> Posterior:
-        """The posterior with the rows X (k, d), y (k,) appended, in O(k s^2)."""
+        """The posterior with the rows X (k, d), y (k,) appended, in O(k s^2); many rows a block at a time."""
+        if len(y) <= BLOCK_ROWS:
+            return self._extended(X, y, in_blocks=False)
+        posterior = self
+        for start in range(0, len(y), BLOCK_ROWS):
+            block = slice(start, start + BLOCK_ROWS)
+            posterior = posterior._extended(X[block], y[block], in_blocks=True)
+        return posterior
+
+    def _extended(self, X: FloatArray, y: FloatArray, *, in_blocks: bool) -> Posterior:
         Z = self._scaled(X)
         z = (y - self.location) / self.scale
-        cross = _solved(self.factor, self._covariance(Z).T)
+        below = np.asfortranarray(_solved(self.factor, self._covariance(Z).T).T)
         rest = _covariance_with_noise(Z, self.kernel, self.hyperparameters, self.jitter)
-        rest -= cross.T @ cross
-        corner, info = lapack.dpotrf(rest, lower=1, clean=1)
+        rest = blas.dsyrk(-1.0, below, beta=1.0, c=rest.T, lower=1, overwrite_c=1)
+        corner, info = lapack.dpotrf(rest, lower=1, clean=1, overwrite_a=1)
         all_Z, all_z = np.vstack([self.Z, Z]), np.concatenate([self.z, z])
-        if info or _is_lost_to_rounding(corner, largest=self.factor[0, 0]):
+        if info or _is_lost_to_rounding(corner, largest=self.factor.diagonal()[0]):
             covariance = partial(_covariance_with_noise, all_Z, self.kernel, self.hyperparameters)
             factor, jitter = factorised(covariance, above=self.jitter)
             return replace(self, Z=all_Z, z=all_z, factor=factor, whitened=_whitened(factor, all_z), jitter=jitter)
-        s = len(self.z)
-        factor = np.zeros((s + len(z), s + len(z)), order="F")
-        factor[:s, :s] = self.factor
-        factor[s:, :s] = cross.T
-        factor[s:, s:] = corner
-        tail = _whitened(corner, z - cross.T @ self.whitened)
-        return replace(self, Z=all_Z, z=all_z, factor=factor, whitened=np.concatenate([self.whitened, tail]))
+        bordered = BorderedFactor(self.factor, below, corner)
+        tail = _whitened(corner, z - below @ self.whitened)
+        return replace(
+            self,
+            Z=all_Z,
+            z=all_z,
+            factor=bordered if in_blocks else bordered.dense(),
+            whitened=np.concatenate([self.whitened, tail]),
+        )
 
     def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean (m,) and standard deviation (m,) of the noise-free loss at X (m, d), a block of rows at a time."""
@@ -228,8 +282,10 @@ def _is_lost_to_rounding(factor: FloatArray, largest: float = 0.0) -> bool:
     return not float(pivots.min()) > 1e-7 * max(float(pivots.max()), largest)
 
 
-def _solved(factor: FloatArray, B: FloatArray) -> FloatArray:
+def _solved(factor: FloatArray | BorderedFactor, B: FloatArray) -> FloatArray:
     """L^-1 B; overwrites B (s, m) where it is in Fortran order."""
+    if isinstance(factor, BorderedFactor):
+        return factor.solved(B)
     solution: FloatArray = blas.dtrsm(1.0, factor, B, lower=1, overwrite_b=1)
     return solution
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray, IntArray
-from flexibo.surrogates.base import Surrogate
+from flexibo.surrogates.base import Surrogate, is_stepwise
 from flexibo.surrogates.fit_memory import FitMemory, remembering
 from flexibo.surrogates.possible_losses import PossibleLosses
 from flexibo.surrogates.truncated import within
@@ -86,8 +86,9 @@ class Refits:
             rng = np.random.default_rng((*self._seed, start))
             with remembering(self._memory):
                 model, done = self._settings.fit(X[:start], y[:start], groups=groups, rng=rng), start
-        for row in range(done, len(y)):
-            model = model.extend(X[row : row + 1], y[row : row + 1])
+        step = 1 if is_stepwise(model) else max(1, len(y) - done)
+        for row in range(done, len(y), step):
+            model = model.extend(X[row : row + step], y[row : row + step])
         bounds = self.possible.given(y, sure=sure)
         if model is not self._model or bounds != self._bounds:
             self._bounded, self._bounds = within(model, *bounds), bounds

@@ -23,7 +23,7 @@ import numpy as np
 from scipy.special import log_ndtr, ndtr, ndtri_exp
 
 from flexibo._internal.arrays import BoolArray, FloatArray, IntArray
-from flexibo.surrogates.base import Surrogate, around, below, held_out, hull, is_skewed, joint, rescaled
+from flexibo.surrogates.base import Surrogate, around, below, held_out, hull, is_skewed, is_stepwise, joint, rescaled
 
 _SIDES = np.array([[-1.0], [0.0], [1.0]])
 FAR = 5.0  # bounds that are further away than this many standard deviations change nothing
@@ -86,6 +86,11 @@ class Truncated:
     def extend(self, X: FloatArray, y: FloatArray) -> Truncated:
         """This surrogate with rows appended."""
         return replace(self, model=self.model.extend(X, y))
+
+    @property
+    def is_stepwise(self) -> bool:
+        """Whether its model is."""
+        return is_stepwise(self.model)
 
     def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Median (m,) and standard deviation (m,) of the loss."""

@@ -25,6 +25,7 @@ from flexibo.surrogates.base import (
     hull,
     interval,
     is_constant,
+    is_stepwise,
     joint,
     location_and_scale,
     log_evidence,
@@ -177,6 +178,11 @@ class Warped:
         warp = self._fitted()
         X, y = training_data(X, y)
         return Warped(self.model.extend(X, warp(y)), warp, self.log_slope + float(warp.log_slope(y).sum()))
+
+    @property
+    def is_stepwise(self) -> bool:
+        """Whether its model is."""
+        return is_stepwise(self.model)
 
     def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Median (m,) and standard deviation (m,) of the loss."""

@@ -60,6 +60,35 @@ def test_within_reach_of_every_row_the_prediction_is_the_exact_one():
     np.testing.assert_allclose(every.covariance(Xs, Xs[:7]), exact.covariance(Xs, Xs[:7]), atol=1e-9)
 
 
+def test_the_posterior_given_all_rows_serves_two_predictions_and_is_not_kept_longer(monkeypatch):
+    (X, y), (Xs, _) = data(90), data(40, seed=1)
+    posterior, made = conditioned(reaching(90), X, y).posterior, []
+    extend = Posterior.extend
+    monkeypatch.setattr(Posterior, "extend", lambda self, *rows: made.append(len(rows[1])) or extend(self, *rows))
+    predicted = [posterior.predict(Xs) for _ in range(4)]
+    assert len(made) == 2
+    assert not posterior._whole
+    np.testing.assert_array_equal(predicted[0], predicted[1])
+
+
+def test_many_new_rows_of_a_local_model_are_appended_at_once_and_those_of_an_exact_one_by_one(monkeypatch):
+    X, y = data(98)
+    appended = []
+    for settings in (LOCAL, EXACT):
+        kind, counts = type(conditioned(settings, X, y).posterior), []
+        extend = kind.extend
+        monkeypatch.setattr(
+            kind,
+            "extend",
+            lambda self, *rows, extend=extend, counts=counts: counts.append(len(rows[1])) or extend(self, *rows),
+        )
+        Refits(replace(settings, restarts=0), seed=(3,)).model(X, y, groups=GROUPS)
+        appended.append(counts)
+    assert len(appended[0]) == 1
+    assert appended[0][0] > 1
+    assert set(appended[1]) == {1}
+
+
 def test_a_question_is_answered_from_the_anchors_and_the_rows_nearest_to_any_of_its_designs():
     (X, y), (Xs, _) = data(90), data(6, seed=1)
     local = conditioned(LOCAL, X, y).posterior

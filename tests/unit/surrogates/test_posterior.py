@@ -36,6 +36,34 @@ def test_extending_the_factor_equals_recomputing_it(kernel):
     assert extended.log_marginal_likelihood == pytest.approx(recomputed.log_marginal_likelihood, abs=1e-9)
 
 
+def test_a_factor_in_blocks_is_the_factor_and_predicts_draws_and_extends_as_it_does(monkeypatch):
+    X, y = data(60)
+    start, queries = conditioned(X[:20], y[:20]).posterior, data(7, seed=1)[0]
+    dense = start.extend(X[20:], y[20:])
+    monkeypatch.setattr(posterior, "BLOCK_ROWS", 15)
+    blocks = start.extend(X[20:], y[20:])
+    assert isinstance(blocks.factor, posterior.BorderedFactor)
+    assert isinstance(blocks.factor.first, posterior.BorderedFactor)
+    np.testing.assert_allclose(blocks.factor.dense(), dense.factor, atol=1e-9)
+    np.testing.assert_allclose(blocks.predict(queries), dense.predict(queries), atol=1e-9)
+    np.testing.assert_allclose(blocks.held_out(), dense.held_out(), atol=1e-7)
+    drawn = [one.draws(queries, 3, np.random.default_rng(0)) for one in (blocks, dense)]
+    np.testing.assert_allclose(*drawn, atol=1e-6)
+    assert blocks.log_evidence == pytest.approx(dense.log_evidence)
+    again = [one.extend(queries[:1], y[:1]) for one in (blocks, dense)]
+    np.testing.assert_allclose(again[0].factor, again[1].factor, atol=1e-9)
+
+
+def test_extending_by_many_rows_takes_little_more_memory_than_the_factor():
+    X, y = data(1200)
+    start = conditioned(X[:200], y[:200]).posterior
+    tracemalloc.start()
+    start.extend(X[200:], y[200:])
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 0.85 * 8 * 1200**2  # as one matrix, with its zeros, it took 2.4 times as much as that matrix
+
+
 @pytest.mark.parametrize("noise", [1e-18, 1e-15])
 def test_extending_by_a_design_that_rounding_cannot_tell_apart_adds_jitter_and_stays_finite(noise):
     X, y = data(10)
