@@ -114,7 +114,7 @@ def _harm(database: Database, crew: Crew, faults: Faults, expected: int, say: Ca
             database.server.start()
         elif kind == "freeze":
             life = crew.freeze(rng)
-            frozen += [] if life is None else [(time.monotonic() + rng.uniform(1.5, 2.5) * crew.plan.lease, life)]
+            frozen += [] if life is None else [(time.monotonic() + rng.uniform(3.0, 4.0) * crew.plan.lease, life)]
         elif not crew.kill(rng):
             raise SoakError(f"The study {crew.plan.name!r} ended after {done - 1} of {len(kinds)} faults.")
         if done % 20 == 0 or done == len(kinds):

@@ -31,7 +31,8 @@ from benchmarks.soak.databases import Database, postgresql, sqlite_file
 from benchmarks.soak.disk import MODES, disk_failed, has_compiler
 from benchmarks.soak.faults import Faults, survived
 from benchmarks.soak.hiding import can_hide
-from benchmarks.soak.journal import account
+from benchmarks.soak.history import Loss, answers_wrong
+from benchmarks.soak.journal import Journal, account, is_asked
 from benchmarks.soak.ledger import replayed
 from benchmarks.soak.load import LONGEST_WAIT_SECONDS, loaded
 from benchmarks.soak.problem import Pace
@@ -295,6 +296,24 @@ def test_the_charge_for_a_lost_attempt_is_replaced_by_what_a_late_answer_cost() 
     ledger.add({"event": "spent", "number": 0, "cost": 1.1, "worker": "ada"})
     assert ledger.spent == pytest.approx(2.6)
     assert ledger.counts["late"] == 1
+
+
+def test_an_evaluation_that_the_study_gave_up_is_nobodys_answer_and_is_charged_once() -> None:
+    given_up = FAILED | {"worker": "", "kind": "lost", "cost": 0.7}
+    rows = numbered(asked(0), given_up)
+    assert answers_wrong(rows, [], [Loss(rows, 1.0)]) == []
+    ledger = replayed(rows)
+    assert (ledger.taken, ledger.spent) == (["ada"], 0.7)
+    assert (ledger.counts["charged"], ledger.counts["late"]) == (1, 0)
+
+
+def test_a_worker_has_a_question_in_its_hands_until_it_begins_to_answer(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "ada.jsonl")
+    found = [is_asked(tmp_path / "ada.jsonl")]
+    for what in ("asked", "means", "safe"):
+        journal.write(what, 0)
+        found.append(is_asked(tmp_path / "ada.jsonl"))
+    assert found == [False, True, False, False]
 
 
 @pytest.mark.slow

@@ -75,9 +75,9 @@ class BorderedFactor:
 
     def solved(self, B: FloatArray) -> FloatArray:
         """L^-1 B of B (s, m)."""
-        V = np.asfortranarray(B.T)  # some of its columns are a block that BLAS overwrites without a copy
+        V: FloatArray = np.asfortranarray(B.T)  # some of its columns are a block that BLAS overwrites without a copy
         self._solve(V)
-        return V.T
+        return np.asarray(V.T)
 
     def _solve(self, V: FloatArray) -> None:
         """Overwrite V (m, s), in Fortran order, by V L^-T."""
