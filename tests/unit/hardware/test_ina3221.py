@@ -7,16 +7,15 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from tests.ordinary_user import as_an_ordinary_user
 
 from flexibo.hardware import Ina3221Meter, Ina3221UnavailableError, MeterError, MeterPlaces, find_meter
 
 NEVER = 3600.0  # the sampling thread does not come to sample while a test runs
-NOBODY = 65534
 
 
 def make_iio_chip(root: Path, address: str, device: str, milliwatts: Mapping[str, int]) -> Path:
@@ -178,22 +177,6 @@ def test_a_sensor_that_says_no_number_is_one_sentence(tmp_path: Path, broken: st
     fact = "'none" if broken == "text" else "curr1_input"
     with pytest.raises(Ina3221UnavailableError, match=rf"INA3221 .*{tmp_path}.*read: .*{fact}"):
         Ina3221Meter(tmp_path)
-
-
-@contextmanager
-def as_an_ordinary_user() -> Iterator[None]:
-    """Root may read every file; step down to a user who may not."""
-    if os.geteuid() != 0:
-        yield
-        return
-    try:
-        os.seteuid(NOBODY)
-    except PermissionError:
-        pytest.skip("root without the right to become another user")
-    try:
-        yield
-    finally:
-        os.seteuid(0)
 
 
 def test_a_sensor_that_this_user_may_not_read_names_the_file_and_the_way_out() -> None:

@@ -7,17 +7,16 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from tests.ordinary_user import as_an_ordinary_user
 
 from flexibo.errors import FlexiBOError
 from flexibo.hardware import EnergyMeter, RaplMeter, find_meter
 
 RANGE = 262_143_328_850
-NOBODY = 65534
 
 
 def make_zone(root: Path, zone: str, name: str, energy_uj: int) -> Path:
@@ -46,22 +45,6 @@ def powercap(tmp_path: Path) -> Path:
 
 def set_counter(root: Path, zone: str, energy_uj: int) -> None:
     (root / zone / "energy_uj").write_text(f"{energy_uj}\n")
-
-
-@contextmanager
-def as_an_ordinary_user() -> Iterator[None]:
-    """Root may read every file; step down to a user who may not."""
-    if os.geteuid() != 0:
-        yield
-        return
-    try:
-        os.seteuid(NOBODY)
-    except PermissionError:
-        pytest.skip("root without the right to become another user")
-    try:
-        yield
-    finally:
-        os.seteuid(0)
 
 
 @pytest.fixture

@@ -10,11 +10,11 @@ import signal
 import stat
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
+from tests.ordinary_user import as_an_ordinary_user
 from tests.unit.hardware.fake_linux import FakeKernel, contents, denied, fork, linux, put
 
 from flexibo.hardware.knobs import (
@@ -30,8 +30,6 @@ from flexibo.hardware.knobs import (
     settings,
 )
 from flexibo.hardware.knobs._lock import held
-
-NOBODY = 65534
 
 
 class Users:
@@ -287,15 +285,3 @@ def test_an_unprivileged_user_and_root_hold_the_same_lock() -> None:
             check_free(users.bob, machine=users.kernel)
         with as_an_ordinary_user():
             check_free(users.bob, machine=users.kernel)
-
-
-@contextmanager
-def as_an_ordinary_user() -> Iterator[None]:
-    try:
-        os.seteuid(NOBODY)
-    except PermissionError:
-        pytest.skip("root without the right to become another user")
-    try:
-        yield
-    finally:
-        os.seteuid(0)

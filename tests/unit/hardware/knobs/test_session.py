@@ -9,11 +9,11 @@ import signal
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
 import pytest
+from tests.ordinary_user import as_an_ordinary_user
 from tests.unit.hardware.fake_linux import FakeKernel, contents, denied, fork, invalid, jetson, journal_in, linux, put
 
 from flexibo.errors import InvalidValueError, UnknownNameError
@@ -31,7 +31,6 @@ from flexibo.hardware.knobs import (
     settings,
 )
 
-NOBODY = 65534
 VALUES: dict[str, Level] = {
     "active_cores": 3,
     "cpu_frequency": 0.96,
@@ -344,18 +343,6 @@ def test_without_permission_nothing_is_changed(tmp_path: Path) -> None:
         assert not (folder / "state").exists()
     finally:
         shutil.rmtree(folder)
-
-
-@contextmanager
-def as_an_ordinary_user() -> Iterator[None]:
-    try:
-        os.seteuid(NOBODY)
-    except PermissionError:
-        pytest.skip("root without the right to become another user")
-    try:
-        yield
-    finally:
-        os.seteuid(0)
 
 
 def test_a_wrong_name_or_value_is_refused_before_anything_else(bench: Bench) -> None:
