@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 MOST_NAMES = 24
 MOST_NEAR = 5
@@ -79,6 +79,14 @@ def unknown_name(what: str, name: object, known: Iterable[str]) -> UnknownNameEr
     is_long = bool(near) and len(names) > MOST_NAMES
     listed = f"{', '.join(sorted(near))} and {len(names) - len(near)} others" if is_long else ", ".join(names)
     return UnknownNameError(f"Unknown {what} {name!r}{hint} Known: {listed}.")
+
+
+def raise_all(mistakes: Sequence[FlexiBOError]) -> None:
+    """Raise the mistakes that were found: one as it is, several as one error with their sentences; none is fine."""
+    if len(mistakes) == 1:
+        raise mistakes[0]
+    if mistakes:
+        raise InvalidValueError(" ".join(map(str, mistakes)))
 
 
 def missing_extra(package: str, extra: str) -> MissingExtraError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flexibo._internal.arrays import plain
-from flexibo.errors import InvalidValueError
+from flexibo.errors import InvalidTypeError, InvalidValueError
 
 
 def whole_number(name: str, number: object, *, least: int, most: int | None = None) -> int:
@@ -15,6 +15,14 @@ def whole_number(name: str, number: object, *, least: int, most: int | None = No
         shown = f"{number:.4g}" if number.bit_length() < 1000 else f"a number of {number.bit_length()} bits"
         raise InvalidValueError(f"{name} is {shown}; it must be at most {most:,}.", argument=name)
     return number
+
+
+def checked_flag(name: str, flag: object) -> bool:
+    """The flag as a bool; an error unless it is True or False, or a number or numpy scalar that equals one of them."""
+    flag = plain(flag)
+    if not isinstance(flag, int) or flag not in (0, 1):
+        raise InvalidTypeError(f"{name} is {flag!r}; it must be True or False.", argument=name)
+    return bool(flag)
 
 
 def checked_unicode(what: str, text: str) -> str:

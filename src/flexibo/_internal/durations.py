@@ -6,7 +6,7 @@ UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 """Seconds per unit."""
 
 
-def parse_seconds(text: str) -> float | None:
+def parse_seconds(text: str, *, allows_zero: bool = False) -> float | None:
     """The seconds in a duration: a positive number, optionally followed by s, m, h or d. None for any other text.
 
     >>> parse_seconds("30m"), parse_seconds("1.5 h"), parse_seconds("90"), parse_seconds("soon")
@@ -18,7 +18,7 @@ def parse_seconds(text: str) -> float | None:
         value = float(number) * factor
     except ValueError:
         return None
-    return value if 0 < value < float("inf") else None
+    return value if 0 < value < float("inf") or (allows_zero and value == 0) else None
 
 
 def parse_share(text: str) -> float | None:

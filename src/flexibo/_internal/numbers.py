@@ -55,10 +55,19 @@ def significant_digits(values: Iterable[tuple[float, float]]) -> int:
 def cost_unit(origin: Mapping[str, Any]) -> str:
     """The unit of a study's costs, given its origin; empty if only the user's program knows it.
 
-    >>> cost_unit({"system": "lenet"}), cost_unit({})
-    ('s', '')
+    >>> cost_unit({"system": "lenet"}), cost_unit({}), cost_unit({"study_file": "tea.yaml", "cost_unit": ""})
+    ('s', '', '')
     """
-    return "s" if origin.get("system") or origin.get("study_file") else ""
+    return "s" if (origin.get("system") or origin.get("study_file")) and origin.get("cost_unit") != "" else ""
+
+
+def format_budget(budget: float, unit: str) -> str:
+    """A budget with its unit.
+
+    >>> format_budget(1234.5, "s"), format_budget(30.0, "")
+    ('1234.5 s', '30')
+    """
+    return f"{format_number(budget, 5)} {unit}".rstrip()
 
 
 def format_spent(spent: float, budget: float | None, unit: str) -> str:
@@ -67,5 +76,6 @@ def format_spent(spent: float, budget: float | None, unit: str) -> str:
     >>> format_spent(10.94, 30.0, "s"), format_spent(10.94, None, "")
     ('10.94 of 30 s', '10.94')
     """
-    limit = "" if budget is None else f" of {format_number(budget, 5)}"
-    return f"{format_number(spent)}{limit}{f' {unit}' if unit else ''}"
+    if budget is not None:
+        return f"{format_number(spent)} of {format_budget(budget, unit)}"
+    return f"{format_number(spent)} {unit}".rstrip()

@@ -18,6 +18,7 @@ from types import MappingProxyType
 
 from flexibo import __version__
 from flexibo.cli._doctor_findings import Check, Finding, output_of, python_says
+from flexibo.cli._text import counted
 from flexibo.compare.problems.datasets import status
 from flexibo.errors import FlexiBOError, MissingExtraError
 from flexibo.hardware import MeterError, open_meter
@@ -201,7 +202,7 @@ def _storage(url: str) -> Iterator[Finding]:
     except Exception as error:  # a driver's message may contain the password
         yield Finding("Databases", "storage", "wrong", f"{shown_url(url)} cannot be used ({type(error).__name__}).")
     else:
-        many = "1 study" if len(studies) == 1 else f"{len(studies)} studies"
+        many = counted(len(studies), "study", "studies")
         kind = network_type(url)
         network = f" on a network file system ({kind}), which only one machine at a time may use" if kind else ""
         remedy = "Use PostgreSQL to share a study between machines." if kind else ""

@@ -11,8 +11,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from flexibo._internal.numbers import cost_unit, format_budget, format_spent
 from flexibo.cli._storage import short_url
-from flexibo.cli._text import design_line, printable_console
+from flexibo.cli._text import counted, design_line, printable_console, stop_text
 from flexibo.errors import FlexiBOError
 from flexibo.objectives import Objective
 from flexibo.space.options import option_to_dict
@@ -119,14 +120,14 @@ def _print(plan: Mapping[str, Any], study: Study, console: Console) -> None:
         "study": plan["name"],
         "file": plan["file"],
         "storage": short_url(plan["storage"])
-        + (f" ({plan['measurements']} measurements)" if plan["begun"] else " (new)"),
+        + (f" ({counted(plan['measurements'], 'measurement')})" if plan["begun"] else " (new)"),
         "method": plan["method"],
-        "budget": "none" if plan["budget"] is None else f"{plan['budget']:g}, {plan['spent']:.4g} spent",
+        "budget": _budget(plan, cost_unit(study.history.origin)),
         "seed": "drawn when the study starts" if plan["seed"] is None else str(plan["seed"]),
         "initial designs": f"{plan['initial_designs']}, measured completely"
         if plan["full_start"]
         else f"at most {plan['initial_designs']}, for at most a fifth of the budget",
-        "stop": ", ".join(f"{rule} {limit:g}" for rule, limit in plan["stop"].items()) or "at the end of the budget",
+        "stop": stop_text(plan["stop"]) or "at the end of the budget",
         "executor": executor["name"]
         + (f", {executor['workers']} at a time" if executor["workers"] else "")
         + (f", at {executor['address']}" if executor["address"] else ""),
@@ -145,6 +146,11 @@ def _print(plan: Mapping[str, Any], study: Study, console: Console) -> None:
     for line in (*_first_lines(plan), *(f"Advice: {sentence}" for sentence in plan["advice"])):
         console.print(Text(line), soft_wrap=True)
     console.print("Nothing was measured or stored.")
+
+
+def _budget(plan: Mapping[str, Any], unit: str) -> str:
+    limit = "none" if plan["budget"] is None else format_budget(plan["budget"], unit)
+    return f"{limit}, {format_spent(plan['spent'], None, unit)} spent" if plan["begun"] else limit
 
 
 def _first_lines(plan: Mapping[str, Any]) -> Iterator[str]:
@@ -176,10 +182,11 @@ def _objective_rows(plan: Mapping[str, Any], study: Study) -> list[tuple[str, st
     rows = []
     for objective, found in zip(study.objectives, plan["objectives"], strict=True):
         goals = [str(objective.direction)] if objective.optimise else []
-        goals += [f"at most {objective.at_most:g}"] if objective.at_most is not None else []
-        goals += [f"at least {objective.at_least:g}"] if objective.at_least is not None else []
+        unit = f" {objective.unit}" if objective.unit else ""
+        goals += [f"at most {objective.at_most:g}{unit}"] if objective.at_most is not None else []
+        goals += [f"at least {objective.at_least:g}{unit}"] if objective.at_least is not None else []
         goals += [objective.range_text] if objective.range_text else []
-        unit = f" ({objective.unit})" if objective.unit else ""
         depends = "all options" if objective.options is None else ", ".join(objective.options)
-        rows.append((objective.name + unit, ", ".join(goals), depends, found["measured_by"]))
+        title = f"{objective.name} ({objective.unit})" if objective.unit else objective.name
+        rows.append((title, ", ".join(goals), depends, found["measured_by"]))
     return rows

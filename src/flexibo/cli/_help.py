@@ -10,18 +10,29 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from flexibo.cli.commands import COMMANDS, CommandEntry
+from flexibo.errors import FlexiBOError
 
 PREFORMATTED = "\b"  # a paragraph that begins with this keeps its line breaks
 
 
 class HelpfulCommand(TyperCommand):
-    """A command whose help is laid out by `filled_paragraphs` and whose flags show no type."""
+    """A command with filled paragraphs in its help, flags that show no type, and errors that name options."""
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         super().__init__(*arguments, **{**settings, "help": filled_paragraphs(settings.get("help") or "")})
 
     def get_params(self, ctx: Any) -> list[Any]:
         return _without_flag_types(super().get_params(ctx))
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; an error about an argument of Python names the option of the command line."""
+        try:
+            return super().invoke(ctx)
+        except FlexiBOError as error:
+            options = {parameter.name: parameter.opts[0] for parameter in self.params}
+            if option := options.get(error.argument):
+                error.args = (naming_option(str(error), error.argument, option),)
+            raise
 
 
 class HelpfulGroup(TyperGroup):
@@ -63,6 +74,20 @@ def load(entry: CommandEntry) -> Any:
         context_settings={"ignore_unknown_options": entry.allows_dashes},
     )(found)
     return typer.main.get_command(app)
+
+
+def naming_option(text: str, argument: str, option: str) -> str:
+    """The sentence of an error about an argument, with the option that sets it.
+
+    >>> naming_option("readings is 0; it must be 1 or more.", "readings", "--readings")
+    '--readings is 0; it must be 1 or more.'
+    >>> naming_option("The budget is too small.", "budget", "--budget")
+    'The budget is too small. Set it with --budget.'
+    """
+    if option in text:
+        return text
+    rest = text.removeprefix(f"{argument} ")
+    return f"{text} Set it with {option}." if rest == text else f"{option} {rest}"
 
 
 def filled_paragraphs(text: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 
 import typer
 
-from flexibo._internal.numbers import cost_unit, format_number, format_spent
+from flexibo._internal.numbers import cost_unit, format_budget, format_spent
 from flexibo._internal.text import printable, printable_line
 from flexibo.cli._options import ExecutionOptions, StudyOptions
 from flexibo.cli._progress_lines import ProgressLines
@@ -139,8 +139,8 @@ def set_budget(study: Study, given: StudyOptions, *, quiet: bool) -> None:
         study.budget = typed
     lines = []
     if before is None or typed < before:
-        stored = "There was no budget" if before is None else f"The budget was {_amount(before, unit)}"
-        lines.append(f"{stored}; it is {_amount(typed, unit)} now.")
+        stored = "There was no budget" if before is None else f"The budget was {format_budget(before, unit)}"
+        lines.append(f"{stored}; it is {format_budget(typed, unit)} now.")
     if study.spent >= typed:
         lines.append(f"It is spent already ({format_spent(study.spent, typed, unit)}), so nothing is measured.")
     if lines and not quiet:
@@ -150,7 +150,3 @@ def set_budget(study: Study, given: StudyOptions, *, quiet: bool) -> None:
 def add_stop_rules(study: Study, given: StudyOptions) -> None:
     if given.stop_rules:
         study.stop = {**study.stop, **given.stop_rules}
-
-
-def _amount(value: float, unit: str) -> str:
-    return f"{format_number(value, 5)} {unit}".rstrip()

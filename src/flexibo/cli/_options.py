@@ -26,27 +26,41 @@ def parsed_names(given: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(name for text in given for name in text.replace(",", " ").split()))
 
 
-def parsed_seconds(text: str) -> float:
-    """The seconds in a duration: a number, of seconds unless s, m, h or d follows.
+def parsed_seconds(text: str, option: str) -> float:
+    """The seconds in the duration that an option was given: a number, of seconds unless s, m, h or d follows.
 
-    >>> parsed_seconds("30m"), parsed_seconds("1.5h"), parsed_seconds("90")
+    >>> parsed_seconds("30m", "--idle"), parsed_seconds("1.5h", "--idle"), parsed_seconds("90", "--idle")
     (1800.0, 5400.0, 90.0)
     """
     value = parse_seconds(text)
     if value is None:
-        raise InvalidValueError(f"The duration is {text!r}; give a positive number such as 90, 30m, 2h or 1d.")
+        raise InvalidValueError(f"{option} is {text!r}; give a positive number such as 90, 30m, 2h or 1d.")
     return value
 
 
-def parsed_share(text: str) -> float:
-    """A share below 1, as a number or in per cent.
+def parsed_cost(text: str, option: str) -> float:
+    """The cost that an option was given: a number in the unit of the budget, or a duration; zero is allowed.
 
-    >>> parsed_share("5%"), parsed_share("0.1")
+    >>> parsed_cost("0.5", "--cost"), parsed_cost("3s", "--cost"), parsed_cost("0", "--cost")
+    (0.5, 3.0, 0.0)
+    """
+    value = parse_seconds(text, allows_zero=True)
+    if value is None:
+        raise InvalidValueError(
+            f"{option} is {text!r}; give a number, zero or more, such as 4.5, or 90s, 30m, 2h or 1d."
+        )
+    return value
+
+
+def parsed_share(text: str, option: str) -> float:
+    """The share below 1 that an option was given, as a number or in per cent.
+
+    >>> parsed_share("5%", "--certified-error"), parsed_share("0.1", "--certified-error")
     (0.05, 0.1)
     """
     value = parse_share(text)
     if value is None:
-        raise InvalidValueError(f"The share is {text!r}; give one below 100 %, such as 5% or 0.05.")
+        raise InvalidValueError(f"{option} is {text!r}; give a share below 100 %, such as 5% or 0.05.")
     return value
 
 
@@ -191,6 +205,10 @@ CertifiedError = Annotated[
         "probability 1 - delta, over the candidates, if the models are right."
     ),
 ]
+MaxEvaluations = Annotated[
+    int | None,
+    typer.Option(min=1, help="Stop when this many evaluations were asked in all.", show_default=False),
+]
 Lease = Annotated[
     str,
     typed_option(
@@ -210,6 +228,7 @@ class StudyOptions:
 
     budget: str = ""
     certified_error: str = ""
+    max_evaluations: int | None = None
     method: str = ""
     seed: int | None = None
     storage: str = ""
@@ -222,15 +241,20 @@ class StudyOptions:
 
     @property
     def budget_seconds(self) -> float | None:
-        return parsed_seconds(self.budget) if self.budget else None
+        return parsed_seconds(self.budget, "--budget") if self.budget else None
 
     @property
     def lease_seconds(self) -> float | None:
-        return parsed_seconds(self.lease) if self.lease else None
+        return parsed_seconds(self.lease, "--lease") if self.lease else None
 
     @property
     def stop_rules(self) -> dict[str, float]:
-        return {"certified_error": parsed_share(self.certified_error)} if self.certified_error else {}
+        found: dict[str, float] = {}
+        if self.certified_error:
+            found["certified_error"] = parsed_share(self.certified_error, "--certified-error")
+        if self.max_evaluations is not None:
+            found["max_evaluations"] = self.max_evaluations
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +272,7 @@ class ExecutionOptions:
 
     @property
     def idle_seconds(self) -> float | None:
-        return parsed_seconds(self.idle) if self.idle else None
+        return parsed_seconds(self.idle, "--idle") if self.idle else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +297,7 @@ class SystemOptions:
 
     @property
     def longest_seconds(self) -> float | None:
-        return parsed_seconds(self.longest) if self.longest else None
+        return parsed_seconds(self.longest, "--longest") if self.longest else None
 
     def data_folder(self, *, trains: bool = True, is_recorded: bool = False) -> Path:
         """The folder with the training data, which must have been given and exist, even if only energy is measured."""

@@ -15,13 +15,13 @@ from rich.table import Table
 from rich.text import Text
 
 from flexibo import plots
-from flexibo._internal.numbers import cost_unit, format_number, format_spent
+from flexibo._internal.numbers import cost_unit, format_budget, format_number, format_spent
 from flexibo._internal.text import printable_line
 from flexibo.cli._exit_status import ExitStatus
 from flexibo.cli._logs import complain
 from flexibo.cli._measure import is_interrupted
 from flexibo.cli._storage import STORAGE_VARIABLE, has_password, short_url
-from flexibo.cli._text import print_json, printable_console, typed_command
+from flexibo.cli._text import counted, print_json, printable_console, typed_command
 from flexibo.errors import InvalidValueError, MissingExtraError
 from flexibo.history.events import Failed, Told
 from flexibo.history.measurements import QueuedDesign
@@ -51,7 +51,7 @@ class Report:
 
     url: str
     command: str
-    larger: str
+    more: Callable[[Mapping[str, object]], str]  # the same command with these options too
     picture: PictureFile
     attempts: int  # how many evaluations were answered or failed before
     manual: Sequence[str] = ()  # what people measure
@@ -67,11 +67,14 @@ class Report:
         command: Callable[[Mapping[str, object]], str],
         again: Mapping[str, object],
         picture: PictureFile,
-        **more: Any,
+        **known: Any,
     ) -> Report:
         """What is known before a run, with the command that resumes it when these options are typed again."""
-        larger = command({**again, "--budget": larger_budget(study.budget)})
-        return cls(url, command(again), larger, picture, count_attempts(study), budget=study.budget, **more)
+
+        def more(options: Mapping[str, object]) -> str:
+            return command({**again, **options})
+
+        return cls(url, command(again), more, picture, count_attempts(study), budget=study.budget, **known)
 
 
 def resume_command(url: str, name: str, options: Mapping[str, object]) -> str:
@@ -124,7 +127,7 @@ def show(study: Study, console: Console) -> None:
     """Print the front, what was measured at which cost, and why the study stopped."""
     print_front(study, console)
     summary = study.summary()
-    console.print(_spending(summary))
+    console.print(_spending(summary, cost_unit(study.history.origin)))
     console.print(f"Stopped: {summary.stopped}", highlight=False, markup=False)
 
 
@@ -201,8 +204,20 @@ def _lines(study: Study, about: Report) -> list[str]:
     elif count_attempts(study) == about.attempts and not about.is_confirming:
         found.insert(0, f"Nothing was measured: the study had ended before. {study.stopped}")
     if study.budget is not None and study.stop_kind is StopKind.BUDGET:
-        found.append(f"Resume with a larger budget: {about.larger}")
+        found.append(f"Resume with a larger budget: {about.more({'--budget': larger_budget(study.budget)})}")
+    if study.stop_kind is StopKind.RULE:
+        found += _rule_lines(study, about)
     return found
+
+
+def _rule_lines(study: Study, about: Report) -> list[str]:
+    """How to resume a study that its stop rules ended: none of them depends on the budget."""
+    most = study.stop.get("max_evaluations", math.inf)
+    if len(study.history.asked) >= most:
+        return [f"Resume with more evaluations: {about.more({'--max-evaluations': f'{2 * most:g}'})}"]
+    if share := study.stop.get("certified_error"):
+        return [f"Resume with a smaller error: {about.more({'--certified-error': f'{50.0 * share:g}%'})}"]
+    return []
 
 
 def confirming_facts(study: Study, queued: Sequence[QueuedDesign]) -> dict[str, Any]:
@@ -223,7 +238,7 @@ def confirming_line(study: Study, queued: Sequence[QueuedDesign]) -> str:
     if not queued:
         return "Nothing was queued: every promising design is measured, being measured or queued already."
     lacking, waiting = found["designs"] - found["confirmed"], found["still_queued"]
-    said = [f"Confirmed {found['confirmed']} of {found['designs']} design{'s' * (found['designs'] != 1)}."]
+    said = [f"Confirmed {found['confirmed']} of {counted(found['designs'], 'design')}."]
     if waiting:
         said.append(f"{waiting} {'is' if waiting == 1 else 'are'} still queued; flexibo status lists the queue.")
     if lacking > waiting:
@@ -235,7 +250,7 @@ def _raised_line(study: Study, before: float | None) -> list[str]:
     if before is None or study.budget is None or study.budget <= before:
         return []
     unit = cost_unit(study.history.origin)
-    old, new = format_spent(before, None, unit), format_spent(study.budget, None, unit)
+    old, new = format_budget(before, unit), format_budget(study.budget, unit)
     return [f"The budget of the study was {old}; it is {new} now."]
 
 
@@ -259,14 +274,15 @@ def _manual_lines(study: Study, about: Report, *, ran: bool) -> list[str]:
     ]
 
 
-def _spending(summary: Summary) -> Table:
-    """What was measured and what it cost; with a row for failed or lost attempts, if there are any."""
+def _spending(summary: Summary, unit: str) -> Table:
+    """What was measured and what it cost, in this unit; with a row for failed or lost attempts, if there are any."""
     rows = [(name, number, summary.costs[name]) for name, number in summary.evaluations.items()]
     failed, lost = sum(summary.failures.values()), summary.spent - sum(summary.costs.values())
     if failed or lost > ROUNDING * summary.spent:
         rows.append(("failed attempts" if failed else "lost attempts", failed, max(lost, 0.0)))
     table = Table(title="What was measured")
-    for title in ("objective", "measured", "cost [s]", "mean cost [s]", "share of cost"):
+    costs = [f"{title} [{unit}]" if unit else title for title in ("cost", "mean cost")]
+    for title in ("objective", "measured", *costs, "share of cost"):
         table.add_column(Text(title), justify="left" if title == "objective" else "right")
     for (name, number, cost), share in zip(rows, shares([cost for *_, cost in rows]), strict=True):
         mean = format_number(cost / number, 3) if number else "-"

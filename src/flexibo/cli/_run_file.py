@@ -11,6 +11,7 @@ from typing import Any
 
 import typer
 
+from flexibo._internal.numbers import cost_unit, format_budget, format_spent
 from flexibo._internal.text import printable, printable_line
 from flexibo.cli._dry_run import show_plan
 from flexibo.cli._measure import (
@@ -26,7 +27,7 @@ from flexibo.cli._measure import (
 from flexibo.cli._options import ExecutionOptions, StudyOptions
 from flexibo.cli._outcome import PictureFile, Report, picture_beside, report, resume_command, typed_picture
 from flexibo.cli._storage import storage_url, stored_origin
-from flexibo.cli._text import count_of_designs, typed_command
+from flexibo.cli._text import count_of_designs, counted, typed_command
 from flexibo.errors import InvalidValueError, SettingsDifferError, UnknownNameError
 from flexibo.history.events import Noted
 from flexibo.history.measurements import QueuedDesign
@@ -133,7 +134,7 @@ def resume_file(
     study, file, url = joined
     set_budget(study, given, quiet=json)
     add_stop_rules(study, given)
-    again = {"--certified-error": given.certified_error, **_execution_again(execution), "--file": named}
+    again = {**_rules_again(given), **_execution_again(execution), "--file": named}
     picture, command = _picture(file, study.name, url), partial(resume_command, url, study.name)
     about = Report.before(
         study, url, command, again, picture, manual=file.by_hand, json=json, is_confirming=confirming is not None
@@ -198,13 +199,17 @@ def _typed_again(given: StudyOptions, execution: ExecutionOptions) -> dict[str, 
     storage = given.storage if given.is_storage_typed else ""
     return {
         "--budget": given.budget,
-        "--certified-error": given.certified_error,
+        **_rules_again(given),
         "--method": given.method,
         "--seed": None if given.seed is None else str(given.seed),
         "--storage": shown_url(storage) if storage else "",
         "--name": given.name,
         **_execution_again(execution),
     }
+
+
+def _rules_again(given: StudyOptions) -> dict[str, object]:
+    return {"--certified-error": given.certified_error, "--max-evaluations": given.max_evaluations}
 
 
 def _execution_again(execution: ExecutionOptions) -> dict[str, object]:
@@ -222,14 +227,15 @@ def _open_study(file: StudyFile, settings: Mapping[str, Any]) -> Study:
 
 def _introduce(study: Study, file: StudyFile) -> None:
     """Print what is run and how far it is; before the first measurement, also how it could cost less."""
-    count, done = len(study.space.names), len(study.history.measurements)
-    limit = "no budget" if study.budget is None else f"budget {study.budget:g} s"
+    done, unit = len(study.history.measurements), cost_unit(study.history.origin)
+    limit = "no budget" if study.budget is None else f"budget {format_budget(study.budget, unit)}"
     lines = [
-        f"{study.name} ({file.path.name}): {count} option{'s' * (count != 1)}, {count_of_designs(study.space.size)} "
-        f"designs; objectives {', '.join(study.history.names)}; {limit}."
+        f"{study.name} ({file.path.name}): {counted(len(study.space.names), 'option')}, "
+        f"{count_of_designs(study.space.size)} designs; objectives {', '.join(study.history.names)}; {limit}."
     ]
     if done:
-        lines.append(f"Resuming after {done} measurement{'s' * (done != 1)}, with {study.spent:.4g} s spent.")
+        spent = format_spent(study.spent, None, unit)
+        lines.append(f"Resuming after {counted(done, 'measurement')}, with {spent} spent.")
     else:
         lines += [f"Advice: {sentence}" for sentence in dependence_hints(file)]
     for line in lines:

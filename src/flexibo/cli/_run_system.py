@@ -21,7 +21,7 @@ from flexibo.cli._options import ExecutionOptions, StudyOptions, SystemOptions
 from flexibo.cli._outcome import PictureFile, Report, picture_beside, report, resume_command, typed_picture
 from flexibo.cli._run_file import check_is_system
 from flexibo.cli._storage import load_study, storage_url, stored_origin
-from flexibo.cli._text import count_of_designs
+from flexibo.cli._text import count_of_designs, counted
 from flexibo.errors import InvalidValueError
 from flexibo.storage import shown_url, sqlite_file, stored_studies
 from flexibo.study import Study
@@ -153,7 +153,8 @@ def _measure_and_report(
 def introduce_system(system: System) -> None:
     console = Console()
     console.print(
-        f"[bold]{system.name}[/]: {len(system.space.names)} options, {count_of_designs(system.space.size)} designs.",
+        f"[bold]{system.name}[/]: {counted(len(system.space.names), 'option')}, "
+        f"{count_of_designs(system.space.size)} designs.",
         highlight=False,
     )
     for note in system.notes:

@@ -114,6 +114,16 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
 
 
+def stop_text(limits: Mapping[str, float]) -> str:
+    """The stop rules of a study.
+
+    >>> stop_text({"max_evaluations": 90, "max_seconds": 7200.0, "certified_error": 0.05})
+    'max_evaluations 90, max_seconds 7200 s, certified_error 5%'
+    """
+    amounts = {"max_seconds": lambda limit: f"{limit:g} s", "certified_error": lambda limit: f"{100.0 * limit:g}%"}
+    return ", ".join(f"{rule} {amounts.get(rule, '{:g}'.format)(limit)}" for rule, limit in limits.items())
+
+
 def typed_command(words: Sequence[str], options: Mapping[str, object]) -> str:
     """A command as it can be typed; options that are None, False or empty are left out, a list is repeated.
 

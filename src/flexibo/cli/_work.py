@@ -21,7 +21,7 @@ from flexibo.cli._options import StudyOptions, SystemOptions
 from flexibo.cli._run_file import chosen_storage, join_study, note_change
 from flexibo.cli._signals import StopRequest, stop_requests
 from flexibo.cli._storage import is_stored, load_study, storage_url
-from flexibo.cli._text import design_line, squeezed
+from flexibo.cli._text import counted, design_line, squeezed
 from flexibo.errors import InvalidValueError
 from flexibo.executors import InlineExecutor, Measure, Outcome
 from flexibo.history import History
@@ -138,7 +138,7 @@ def work(study: Study, measures: Mapping[str, Measure], *, idle: float | None) -
     """Measure until the study is finished or idle; after a signal, release what is held and exit."""
     executor = AnnouncingExecutor()
     so_far = len(study.history.measurements)
-    known = f"{so_far} measurement{'s' * (so_far != 1)}"
+    known = counted(so_far, "measurement")
     about = {"study": study.name, "objectives": list(measures)}
     say(f"Measuring {', '.join(measures)} for study {study.name!r}, which has {known}.", event="started", **about)
     stopped = 0

@@ -50,7 +50,7 @@ def ask(
     """
     if shell and (json or count > 1):
         raise InvalidValueError("--shell prints one evaluation for a shell; leave out --json and --count.")
-    url, may_take = storage_url(storage), parsed_seconds(lease)
+    url, may_take = storage_url(storage), parsed_seconds(lease, "--lease")
     hand = new_detached_worker()
     study = load_study(url, name, worker=hand, lease=may_take)
     leads = _leads(study, only) if only else None

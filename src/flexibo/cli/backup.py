@@ -10,6 +10,7 @@ import typer
 from flexibo._internal.text import printable
 from flexibo.cli._files import check_free, whole_file, write_whole
 from flexibo.cli._options import StorageURL, StudyName
+from flexibo.cli._text import counted
 from flexibo.cli.verify import place_url
 from flexibo.errors import InvalidValueError
 
@@ -50,7 +51,8 @@ def _events(url: str, name: str, out: Path, *, force: bool) -> str:
 
     copy = study_copy(url, name or None)
     write_whole(out, event_lines(copy), force=force)
-    return f"{out} has the {len(copy.contents)} events of study {copy.name!r}; flexibo import {out} brings it back."
+    events = counted(len(copy.contents), "event")
+    return f"{out} has the {events} of study {copy.name!r}; flexibo import {out} brings it back."
 
 
 def _database(url: str, name: str, out: Path, *, force: bool) -> str:
@@ -60,5 +62,5 @@ def _database(url: str, name: str, out: Path, *, force: bool) -> str:
         raise InvalidValueError(f"{out} gets all studies; give a FILE.jsonl for {name!r} alone.")
     with whole_file(out, force=force) as draft:
         found = back_up(url, draft)
-    studies = ", ".join(f"{study.name!r} ({study.events} events)" for study in found)
+    studies = ", ".join(f"{study.name!r} ({counted(study.events, 'event')})" for study in found)
     return f"{out} has {studies}; use it with --storage sqlite:///{out}."

@@ -69,7 +69,8 @@ def confirm(
     from flexibo.cli._run_file import join_study, resume_file
     from flexibo.cli._run_system import resume_system
 
-    wish = Confirming(_row_numbers(rows or []), parsed_seconds(budget) if budget else None, readings)
+    granted = parsed_seconds(budget, "--budget") if budget else None
+    wish = Confirming(_row_numbers(rows or []), granted, readings)
     given, execution = (
         replace(given_options(StudyOptions, context), budget=""),
         given_options(ExecutionOptions, context),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flexibo.cli._options import JSONFlag
-from flexibo.cli._text import print_json, wrapped
+from flexibo.cli._text import counted, print_json, wrapped
 from flexibo.errors import FlexiBOError, InvalidValueError
 
 if TYPE_CHECKING:
@@ -154,4 +154,5 @@ def _state(one: Status) -> str:
     if one.fault:
         return f"there, but {one.fault}"
     repeated = one.dataset.n_repeated
-    return f"{one.n_rows:,} rows" + (f" ({repeated} designs were read twice)" if repeated else "")
+    twice = f" ({counted(repeated, 'design')} {'was' if repeated == 1 else 'were'} read twice)" if repeated else ""
+    return f"{one.n_rows:,} {'row' if one.n_rows == 1 else 'rows'}{twice}"

@@ -45,7 +45,7 @@ def doctor(
     """
     from flexibo.cli._doctor_checks import checks
 
-    seconds = parsed_seconds(limit)
+    seconds = parsed_seconds(limit, "--limit")
     wanted = checks(storage=storage, dask=dask, ray=ray, data=data, limit=seconds)
     findings = found(wanted, limit=seconds + 5.0)  # those that stop at the limit need a moment to report it
     known = {finding.name for finding in findings}

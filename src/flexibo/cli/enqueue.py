@@ -11,11 +11,11 @@ from flexibo._internal.numbers import cost_unit, format_spent
 from flexibo.cli._options import JSONFlag, StorageURL, StudyName, parsed_names, parsed_seconds, typed_option
 from flexibo.cli._storage import load_study, storage_url
 from flexibo.cli._text import design_line, print_json, squeezed
-from flexibo.errors import InvalidValueError, unknown_name
+from flexibo.errors import FlexiBOError, InvalidValueError, raise_all, unknown_name
 
 if TYPE_CHECKING:
     from flexibo.history.measurements import QueuedDesign
-    from flexibo.space import Space
+    from flexibo.space import Design, Space
     from flexibo.study import Study
 
 LEASE_SECONDS = 60.0  # never waited for: queueing claims nothing
@@ -57,9 +57,9 @@ def enqueue(
         if withdraw:
             _withdraw(study, withdraw, json=json)
             return
-        chosen = parsed_names(objectives or []) or None
-        granted, values = parsed_seconds(budget) if budget else None, typed_design(study.space, design or [])
-        found = study.enqueue(values, chosen, readings=readings, budget=granted, why=why)
+        chosen = parsed_names(objectives or [])
+        granted, values = _checked(study, design or [], chosen, budget)
+        found = study.enqueue(values, chosen or None, readings=readings, budget=granted, why=why)
         if json:
             print_json({"study": study.name, "queued": [queued_facts(found)]})
             return
@@ -67,8 +67,24 @@ def enqueue(
         typer.echo(NEXT)
 
 
-def typed_design(space: Space, typed: list[str]) -> dict[str, Any]:
-    """The design of arguments such as ``layers=3 width=64``, or of one JSON object; the space checks its values."""
+def _checked(study: Study, design: list[str], objectives: list[str], budget: str) -> tuple[float | None, Design]:
+    """The budget and the design that were typed; all mistakes, also in the names of objectives, are one error."""
+    names = study.history.names
+    mistakes: list[FlexiBOError] = [unknown_name("objective", name, names) for name in objectives if name not in names]
+    try:
+        granted = parsed_seconds(budget, "--budget") if budget else None
+    except FlexiBOError as mistake:
+        mistakes.append(mistake)
+    try:
+        values = typed_design(study.space, design)
+    except FlexiBOError as mistake:
+        mistakes.insert(0, mistake)
+    raise_all(mistakes)
+    return granted, values
+
+
+def typed_design(space: Space, typed: list[str]) -> Design:
+    """The design of arguments such as ``layers=3 width=64``, or of one JSON object; all mistakes are one error."""
     from flexibo.transfer import option_value
 
     if len(typed) == 1 and typed[0].lstrip().startswith("{"):
@@ -76,18 +92,28 @@ def typed_design(space: Space, typed: list[str]) -> dict[str, Any]:
             found = loads(typed[0])
         except (JSONDecodeError, RecursionError):
             raise InvalidValueError(f"The design is {typed[0]!r}; it is not JSON. Give OPTION=VALUE...") from None
-        return dict(found)
+        return space.design(found)
+    mistakes: list[FlexiBOError] = []
     design: dict[str, Any] = {}
     for text in typed:
         option, sign, value = text.partition("=")
-        if not sign:
-            raise InvalidValueError(f"The design has {text!r}; give OPTION=VALUE for each of {', '.join(space.names)}.")
-        if option not in space.names:
-            raise unknown_name("option", option, space.names)
-        if option in design:
-            raise InvalidValueError(f"Option {option!r} is given twice; give it once.")
-        design[option] = option_value(value, option, space.options[option])
-    return design
+        try:
+            if not sign:
+                raise InvalidValueError(
+                    f"The design has {text!r}; give OPTION=VALUE for each of {', '.join(space.names)}."
+                )
+            if option in design:
+                raise InvalidValueError(f"Option {option!r} is given twice; give it once.")
+            known = option in space.names
+            design[option] = option_value(value, option, space.options[option]) if known else value
+        except FlexiBOError as mistake:
+            mistakes.append(mistake)
+    try:
+        legal = space.design(design)
+    except FlexiBOError as mistake:
+        mistakes.append(mistake)
+    raise_all(mistakes)
+    return legal
 
 
 def queued_facts(queued: QueuedDesign) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from flexibo._internal.text import printable
 from flexibo.cli._files import check_free, format_of, write_whole
 from flexibo.cli._options import StorageURL, StudyName
 from flexibo.cli._storage import storage_url
+from flexibo.cli._text import counted
 
 if TYPE_CHECKING:
     from flexibo.transfer import Record
@@ -43,7 +44,7 @@ def export(
     lines = event_lines(copy) if form == "jsonl" else table_lines(history, found)
     if not to_output:
         write_whole(out, lines, force=force)
-        events = f"the {len(copy.contents)} events of study {copy.name!r}"
+        events = f"the {counted(len(copy.contents), 'event')} of study {copy.name!r}"
         typer.echo(printable(f"{out} has {events if form == 'jsonl' else _contents(found, copy.name)}."))
         return
     is_screen = sys.stdout.isatty()

@@ -14,6 +14,7 @@ from flexibo._internal.text import printable
 from flexibo.cli._files import format_of, read_lines
 from flexibo.cli._options import StorageURL
 from flexibo.cli._storage import is_stored, storage_url
+from flexibo.cli._text import counted
 from flexibo.cli.export import Format
 from flexibo.errors import InvalidValueError
 from flexibo.storage import shown_url
@@ -58,7 +59,7 @@ def _events(lines: BinaryIO, source: str, storage: str, name: str) -> str:
             "changed."
         )
     made = import_events(exported, url, wanted)
-    return f"{shown_url(url)} has the study {made!r} now, with {len(exported.contents)} events."
+    return f"{shown_url(url)} has the study {made!r} now, with {counted(len(exported.contents), 'event')}."
 
 
 def _answers(lines: Iterable[bytes], source: str, url: str, name: str) -> str:
@@ -71,10 +72,15 @@ def _answers(lines: Iterable[bytes], source: str, url: str, name: str) -> str:
     place, study, _ = stored_study(url, wanted or None)
     counts, conflicts = import_answers(answers, place, copy_of(place.read(), study), source)
     said = [
-        f"{counts['told']} of {len(answers)} answers were told to study {study!r}, which is charged for them",
-        f"{counts['added']} whose question it does not have were added as results" if counts["added"] else "",
-        f"{counts['known']} were known already" if counts["known"] else "",
-        f"{counts['failures']} failures of unknown questions were passed over" if counts["failures"] else "",
+        f"{counts['told']} of {counted(len(answers), 'answer')} {_were(len(answers))} told to study {study!r}, which "
+        f"is charged for {'it' if len(answers) == 1 else 'them'}",
+        f"{counts['added']} whose question it does not have {_were(counts['added'])} added as results"
+        if counts["added"]
+        else "",
+        f"{counts['known']} {_were(counts['known'])} known already" if counts["known"] else "",
+        f"{counted(counts['failures'], 'failure')} of unknown questions {_were(counts['failures'])} passed over"
+        if counts["failures"]
+        else "",
     ]
     return "\n".join(["; ".join(part for part in said if part) + ".", *(f"Left out. {one}" for one in conflicts)])
 
@@ -94,6 +100,17 @@ def _results(lines: BinaryIO, source: str, storage: str, name: str) -> str:
         text.detach()  # the caller closes the file
     if results.results:
         import_results(results, place, copy)
-    empty = f" {results.empty} rows have no values and were passed over." if results.empty else ""
-    known = f" {results.known} rows were known to the study and not added again." if results.known else ""
-    return f"{len(results.results)} results were added to study {study!r}.{empty}{known}"
+    empty = (
+        f" {counted(results.empty, 'row')} without values {_were(results.empty)} passed over." if results.empty else ""
+    )
+    known = (
+        f" {counted(results.known, 'row')} {_were(results.known)} known to the study and not added again."
+        if results.known
+        else ""
+    )
+    added = len(results.results)
+    return f"{counted(added, 'result')} {_were(added)} added to study {study!r}.{empty}{known}"
+
+
+def _were(number: int) -> str:
+    return "was" if number == 1 else "were"

@@ -22,6 +22,7 @@ from flexibo.cli._options import (
     parsed_seconds,
 )
 from flexibo.cli._signals import interruptible_bar
+from flexibo.cli._text import counted
 
 
 def record(
@@ -71,7 +72,7 @@ def record(
     from flexibo.systems.recording.plan import largest_values, wanted_values
     from flexibo.systems.recording.session import RecordingGrid, finished, recording
 
-    console, may_take = Console(), parsed_seconds(time)
+    console, may_take = Console(), parsed_seconds(time, "--time")
     if finish:
         whole, planned = finished(out)
         console.print(f"The table is {out}, of {whole} of {planned} networks.", highlight=False, markup=False)
@@ -92,6 +93,6 @@ def record(
     with interruptible_bar(console, "measurements", kept) as update:
         left = recording(request, grid, out, seconds=may_take, jobs=jobs, progress=update)
     if left:
-        console.print(f"{left} measurements are left; the same command resumes.", highlight=False)
+        console.print(f"{counted(left, 'measurement')} left; the same command resumes.", highlight=False)
         raise typer.Exit(ExitStatus.NOTHING)
     console.print(f"The table is {out}.", highlight=False, markup=False)

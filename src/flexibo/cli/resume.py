@@ -20,6 +20,7 @@ def resume(
     file: options.StudyFilePath = None,
     budget: Budget = "",
     certified_error: options.CertifiedError = "",
+    max_evaluations: options.MaxEvaluations = None,
     data: options.Data = None,
     models: options.Models = Path("models"),
     only: options.Only = None,

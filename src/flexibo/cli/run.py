@@ -64,6 +64,7 @@ def run(
     what: options.FileOrSystem,
     budget: Budget = "",
     certified_error: options.CertifiedError = "",
+    max_evaluations: options.MaxEvaluations = None,
     data: options.Data = None,
     dataset: options.Dataset = "",
     platform: options.Platform = "auto",

@@ -16,12 +16,14 @@ from flexibo.cli._options import JSONFlag, StorageURL, StudyName
 from flexibo.cli._storage import storage_url
 from flexibo.cli._text import (
     count_of_designs,
+    counted,
     design_line,
     duration,
     moment,
     print_json,
     printable_console,
     squeezed,
+    stop_text,
     wrapped,
 )
 from flexibo.storage import shown_url
@@ -71,8 +73,7 @@ def _facts(copy: StudyCopy, now: float) -> dict[str, Any]:
     found = records(copy.study.history, copy.times)
     return {
         **views.overview(copy, found),
-        "stopped": copy.study.stopped,
-        "stop_kind": copy.study.stop_kind,
+        **views.stop(copy),
         "reserved": reserved_cost(copy.study.history),
         "settings": views.settings(copy),
         "in_flight": views.in_flight(copy, found, now),
@@ -109,7 +110,8 @@ def _heading(facts: Mapping[str, Any], copy: StudyCopy, now: float, unit: str) -
     designs = "infinitely many" if chosen["designs"] is None else count_of_designs(chosen["designs"])
     lines = [
         f"{facts['name']}, in {facts['storage']}",
-        f"Method {facts['method']}, seed {chosen['seed']}; {len(chosen['options'])} options, {designs} designs, "
+        f"Method {facts['method']}, seed {chosen['seed']}; {counted(len(chosen['options']), 'option')}, {designs} "
+        "designs, "
         + (
             f"{chosen['initial_designs']} of them measured first."
             if chosen["full_start"]
@@ -122,8 +124,10 @@ def _heading(facts: Mapping[str, Any], copy: StudyCopy, now: float, unit: str) -
         made = ", ".join(f"{key.replace('_', ' ')} {text}" for key, text in texts.items())
         lines.append(f"Made by flexibo run: {made}.")
     if chosen["stop"]:
-        lines.append(f"Stops at {', '.join(f'{rule} {limit:g}' for rule, limit in chosen['stop'].items())}.")
-    lines.append(f"Begun {moment(times[0], now)}; {facts['events']} events, the last {moment(times[-1], now)}.")
+        lines.append(f"Stops at {stop_text(chosen['stop'])}.")
+    lines.append(
+        f"Begun {moment(times[0], now)}; {counted(facts['events'], 'event')}, the last {moment(times[-1], now)}."
+    )
     stopped = [f"Stopped: {facts['stopped']}"] if facts["stopped"] else []
     return [*lines, _money(facts, unit), *stopped]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from flexibo._internal.numbers import cost_unit, format_spent
-from flexibo.cli._options import JSONFlag, StorageURL, StudyName
+from flexibo.cli._options import JSONFlag, StorageURL, StudyName, parsed_cost
 from flexibo.cli._storage import load_study, storage_url
 from flexibo.cli._text import print_json, squeezed
 from flexibo.cli.ask import HAND
@@ -40,7 +40,9 @@ def tell(
             metavar="VALUE | NAME=VALUE...", help="The measured value; several values by name.", show_default=False
         ),
     ] = None,
-    cost: Annotated[float, typer.Option(help="The cost, in units of the budget, such as seconds.")] = 0.0,
+    cost: Annotated[
+        str, typer.Option(help="The cost, in the unit of the budget; a duration as in 90s, 30m or 2h.")
+    ] = "0",
     failed: Annotated[
         str | None,
         typer.Option("--failed", metavar="REASON", help="The evaluation failed, and why.", show_default=False),
@@ -65,8 +67,8 @@ def tell(
     json: JSONFlag = False,
 ) -> None:
     """Answer an evaluation of 'flexibo ask': with its value, as failed, or as released."""
-    given = values or []
-    _check_one_answer(given, failed, released, cost)
+    given, spent = values or [], parsed_cost(cost, "--cost")
+    _check_one_answer(given, failed, released, spent)
     for flag, is_given in (("--impossible", impossible), ("--timeout", timeout)):
         if is_given and failed is None:
             raise InvalidValueError(f"{flag} needs a reason; give --failed REASON with it.")
@@ -75,23 +77,23 @@ def tell(
     try:
         hand, token = _attempt(url, name, number, check, hand)
     except NeverAskedError as error:
-        raise InvalidValueError(f"{error}{_kept(url, name, number, given, failed, cost, str(error))}") from None
+        raise InvalidValueError(f"{error}{_kept(url, name, number, given, failed, spent, str(error))}") from None
     study = load_study(url, name, worker=hand, lease=LEASE_SECONDS)
     try:
         asked = _answerable(study, number, hand, token)
         if released:
             told = _release(study, asked, hand)
         elif failed is not None:
-            study.fail(asked, failed, cost=cost, impossible=impossible, timeout=timeout)
+            study.fail(asked, failed, cost=spent, impossible=impossible, timeout=timeout)
             told = f"failed: {failed}"
         else:
             measured = _numbers(asked.objective, given)
-            study.tell(asked, measured, cost=cost)
+            study.tell(asked, measured, cost=spent)
             told = ", ".join(f"{one} {value:g}" for one, value in measured.items())
         counted = released or study.history.answered.get(number) == hand
     finally:
         study.close()
-    _say(study, asked, told, counted=counted, cost=None if released else cost, json=json)
+    _say(study, asked, told, counted=counted, cost=None if released else spent, json=json)
 
 
 def _check_one_answer(values: Sequence[str], failed: str | None, released: bool, cost: float) -> None:
@@ -225,7 +227,9 @@ def _say(study: Study, evaluation: Evaluation, told: str, *, counted: bool, cost
     if json:
         print_json(facts)
         return
-    price = "" if cost is None else f", cost {cost:g}" if cost else ", without a cost (the budget is not charged)"
-    spent = format_spent(study.spent, study.budget, cost_unit(study.history.origin))
+    unit = cost_unit(study.history.origin)
+    given = "" if cost is None else f", cost {format_spent(cost, None, unit)}"
+    price = ", without a cost (the budget is not charged)" if cost == 0 else given
+    spent = format_spent(study.spent, study.budget, unit)
     late = "" if counted else " Another worker has it or has answered it: only the cost counts."
     typer.echo(squeezed(f"Evaluation {evaluation.label}: {told}{price}.{late} Spent {spent}."))

@@ -61,9 +61,10 @@ def worker(
     if len(chosen) > 1:
         raise InvalidValueError(f"Both {' and '.join(chosen[:2])} are given; give one of them.")
     given, typed_system = given_options(StudyOptions, context), given_options(SystemOptions, context)
-    here, patience = parsed_resources(resources or []), parsed_seconds(idle)
+    here, patience = parsed_resources(resources or []), parsed_seconds(idle, "--idle")
     needs_file = not (system or functions)
-    study, found = _work.find_study(given, file, needs_file=needs_file, lease=parsed_seconds(lease), patience=patience)
+    may_be_silent = parsed_seconds(lease, "--lease")
+    study, found = _work.find_study(given, file, needs_file=needs_file, lease=may_be_silent, patience=patience)
     objectives = _work.chosen_objectives(study, parsed_names(only or []), here, found)
     measures = _work.chosen_functions(study, objectives, typed_system, system=system, functions=functions, file=found)
     _work.work(study, measures, idle=patience)

@@ -89,7 +89,7 @@ def proposed(request: Request, proposal: Proposal, predictor: Predictor) -> Eval
         if request.wanted.isdisjoint(missing):
             continue
         if not offered.affordable().any():
-            return design_too_expensive(float(offered.prices[0, 0]), offered.left)
+            return design_too_expensive(request.history, float(offered.prices[0, 0]), offered.left)
         return request.question(design, request.wanted_first(missing), why="proposed by the method")
     if request.history.pending:
         return WAITING_FOR_PENDING

@@ -8,6 +8,7 @@ from enum import Enum
 
 import numpy as np
 
+from flexibo._internal.numbers import cost_unit, format_budget, format_spent
 from flexibo._internal.text import printable_line
 from flexibo.belief.price_list import PriceList, QueuedPart
 from flexibo.history import History
@@ -118,8 +119,8 @@ def nothing_queued(history: History, parts: Sequence[QueuedPart], left: float, *
         cheapest = min(part.price for part in parts)
         return Stop(
             StopKind.BUDGET,
-            f"The budget does not pay for what is queued: {max(left, 0.0):.3g} is left, and the cheapest of its "
-            f"{len(parts)} evaluations is expected to cost {cheapest:.3g}.",
+            f"The budget does not pay for what is queued: {_left(history, left)} is left, and the cheapest of its "
+            f"{len(parts)} evaluation{'s' * (len(parts) != 1)} is expected to cost {_cost(history, cheapest)}.",
         )
     if history.queue:
         return Stop(StopKind.WAITING, "What is queued is being measured.")
@@ -146,19 +147,21 @@ def never_measured(history: History, name: str) -> Stop:
 
 def initial_too_expensive(history: History, missing: int, *, chosen: bool) -> Stop:
     """The stop of a study that cannot pay for its initial designs; the user has `chosen` how many there are."""
+    budget = format_budget(history.budget or 0.0, cost_unit(history.origin))
+    lacking = "1 evaluation is" if missing == 1 else f"{missing} evaluations are"
     return Stop(
         StopKind.BUDGET,
-        f"The budget of {history.budget:g} cannot pay for the initial designs: {missing} evaluations are "
-        f"missing. Raise the budget{' or lower n_initial' if chosen else ''}.",
+        f"The budget of {budget} cannot pay for the initial designs: {lacking} missing. Raise the budget"
+        f"{' or lower n_initial' if chosen else ''}.",
     )
 
 
-def design_too_expensive(price: float, left: float) -> Stop:
+def design_too_expensive(history: History, price: float, left: float) -> Stop:
     """The stop of a method that proposes a design which the budget does not pay for."""
     return Stop(
         StopKind.BUDGET,
-        f"The budget cannot pay for the next design: it is expected to cost {price:.3g}, and {max(left, 0.0):.3g} is "
-        "left.",
+        f"The budget cannot pay for the next design: it is expected to cost {_cost(history, price)}, and "
+        f"{_left(history, left)} is left.",
     )
 
 
@@ -176,8 +179,8 @@ def nothing_to_buy(history: History, offered: PriceList) -> Stop:
     cheapest = float(priced.min()) if len(priced) else 0.0
     return Stop(
         StopKind.BUDGET,
-        f"The budget is spent: {max(offered.left, 0.0):.3g} of {history.budget:g} is left, "
-        f"and the cheapest evaluation is expected to cost {cheapest:.3g}.",
+        f"The budget is spent: {_left(history, offered.left)} is left, "
+        f"and the cheapest evaluation is expected to cost {_cost(history, cheapest)}.",
     )
 
 
@@ -195,7 +198,15 @@ def nothing_scores(history: History, offered: PriceList, region: Region | None, 
         return Stop(StopKind.FINISHED, finished)
     return Stop(
         StopKind.BUDGET,
-        f"The budget does not pay for more about the front: {max(offered.left, 0.0):.3g} of {history.budget:g} is "
-        "left, and the cheapest evaluation that may change it is expected to cost "
-        f"{float(offered.prices[expensive].min()):.3g}.",
+        f"The budget does not pay for more about the front: {_left(history, offered.left)} is left, and the cheapest "
+        f"evaluation that may change it is expected to cost {_cost(history, float(offered.prices[expensive].min()))}.",
     )
+
+
+def _left(history: History, left: float) -> str:
+    """What is left of the budget."""
+    return format_spent(max(left, 0.0), history.budget, cost_unit(history.origin))
+
+
+def _cost(history: History, cost: float) -> str:
+    return format_spent(cost, None, cost_unit(history.origin))

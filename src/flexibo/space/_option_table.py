@@ -10,7 +10,7 @@ import numpy as np
 
 from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo._internal.checks import checked_unicode
-from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
+from flexibo.errors import FlexiBOError, InvalidTypeError, InvalidValueError, raise_all, unknown_name
 from flexibo.space._conditions import activity_of, checked_conditions
 from flexibo.space.design import Design
 from flexibo.space.encoding import code_of, codes_of, expected, legal_codes, width
@@ -101,26 +101,36 @@ class OptionTable:
         return np.stack(found, axis=1) if len(found) == len(columns) else None
 
     def codes_of_row(self, values: object) -> list[float]:
-        """The codes (k,) of one mapping of options to values, each value checked; NaN for inactive options."""
+        """The codes (k,) of one mapping of options to values; NaN for inactive options. All mistakes are one error."""
         if not isinstance(values, Mapping):
             raise InvalidTypeError(f"A design is {values!r}; it must be a mapping of options to values.")
-        for name in values:
-            if name not in self.columns:
-                raise unknown_name("option", name, self.names)
+        mistakes: list[FlexiBOError] = [
+            unknown_name("option", name, self.names) for name in values if name not in self.columns
+        ]
         codes = [math.nan] * len(self.names)
+        unknown = set[int]()  # columns with a mistake, and those of which nobody knows whether they matter
         for column in self.activity.order:
             name = self.names[column]
             clauses = self.activity.clauses.get(column, ())
-            if all(codes[parent] in allowed for parent, allowed in clauses):
-                codes[column] = self._code(name, values)
-            elif values.get(name) is not None:
-                raise InvalidValueError(
-                    f"Option {name!r} is {values[name]!r}; it is inactive here, so it must be None or left out."
-                )
+            if any(parent in unknown for parent, _ in clauses):
+                unknown.add(column)
+                continue
+            try:
+                codes[column] = self._code(name, values, all(codes[parent] in allowed for parent, allowed in clauses))
+            except InvalidValueError as mistake:
+                unknown.add(column)
+                mistakes.append(mistake)
+        raise_all(mistakes)
         return codes
 
-    def _code(self, name: str, values: Mapping[str, object]) -> float:
+    def _code(self, name: str, values: Mapping[str, object], is_active: bool) -> float:
         option = self.options[name]
+        if not is_active:
+            if values.get(name) is None:
+                return math.nan
+            raise InvalidValueError(
+                f"Option {name!r} is {values[name]!r}; it is inactive here, so it must be None or left out."
+            )
         if name not in values:
             raise InvalidValueError(f"Option {name!r} is missing; it must be {expected(option, 0)}.")
         value = values[name]

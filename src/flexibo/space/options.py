@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeAlias, TypeVar
 import numpy as np
 
 from flexibo._internal.arrays import plain
-from flexibo._internal.checks import checked_unicode
+from flexibo._internal.checks import checked_flag, checked_unicode
 from flexibo.errors import FlexiBOError, InvalidTypeError, InvalidValueError
 
 Level: TypeAlias = str | int | float | bool  # a value that an option can have
@@ -109,6 +109,7 @@ class Integer:
                 raise InvalidValueError(f"An option has the bound {end!r}; whole numbers reach 10**12 at most.")
         object.__setattr__(self, "low", int(self.low))
         object.__setattr__(self, "high", int(self.high))
+        object.__setattr__(self, "log", checked_flag("log", self.log))
         _check_order(self.low, self.high, self.log)
 
     @property
@@ -143,6 +144,7 @@ class Real:
                 raise InvalidValueError(f"An option has the bound {end!r}; bounds must be finite numbers.")
         object.__setattr__(self, "low", float(self.low))
         object.__setattr__(self, "high", float(self.high))
+        object.__setattr__(self, "log", checked_flag("log", self.log))
         _check_order(self.low, self.high, self.log)
         if not math.isfinite(self.high - self.low):
             raise InvalidValueError(

@@ -21,9 +21,11 @@ def checked_budget(budget: object) -> float | None:
         return None
     budget = plain(budget)
     if isinstance(budget, bool) or not isinstance(budget, int | float):
-        raise InvalidTypeError(f"budget is {budget!r}; it must be a number, or None for no limit.")
+        raise InvalidTypeError(f"budget is {budget!r}; it must be a number, or None for no limit.", argument="budget")
     if not 0 < budget <= LARGEST:
-        raise InvalidValueError(f"budget is {budget!r}; it must be above zero and finite, or None for no limit.")
+        raise InvalidValueError(
+            f"budget is {budget!r}; it must be above zero and finite, or None for no limit.", argument="budget"
+        )
     return float(budget)
 
 
@@ -32,16 +34,16 @@ def checked_cost(cost: object) -> float:
     try:
         number = float(cost)  # type: ignore[arg-type]  # anything float() takes is a number here
     except (TypeError, ValueError, OverflowError):
-        raise InvalidTypeError(f"cost is {cost!r}; it must be a number, zero or more.") from None
+        raise InvalidTypeError(f"cost is {cost!r}; it must be a number, zero or more.", argument="cost") from None
     if isinstance(cost, str) or not 0 <= number <= LARGEST:
-        raise InvalidValueError(f"cost is {cost!r}; it must be a number, zero or more.")
+        raise InvalidValueError(f"cost is {cost!r}; it must be a number, zero or more.", argument="cost")
     return number
 
 
 def checked_lease(lease: object) -> float:
     lease = plain(lease)
     if isinstance(lease, bool) or not isinstance(lease, int | float) or not 0 < lease <= LARGEST:
-        raise InvalidValueError(f"lease is {lease!r}; it must be a number of seconds above zero.")
+        raise InvalidValueError(f"lease is {lease!r}; it must be a number of seconds above zero.", argument="lease")
     return float(lease)
 
 

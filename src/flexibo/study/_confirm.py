@@ -147,5 +147,6 @@ def _too_small(price: float, left: float, queued: float, wish: Wish) -> InvalidV
     return InvalidValueError(
         f"{what} is too small: {which} expected to cost {format_number(price)}, and {format_number(max(0.0, left))} "
         f"can be spent{f', as {format_number(queued)} is for what is queued' if queued else ''}. {remedy}; nothing was "
-        "queued."
+        "queued.",
+        argument="budget",
     )

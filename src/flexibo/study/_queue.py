@@ -67,7 +67,7 @@ def ordering_events(history: History, costs: Costs, order: Order) -> list[Event]
         said = "; ".join(f"{name!r} of this design {state}" for name, state in closed.items())
         noisy = [o.name for o in history.objectives if o.noisy and closed.get(o.name) == MEASURED]
         more = f" Give more readings to measure {noisy[0]!r} again." if noisy else ""
-        raise InvalidValueError(f"Objective {said}; nothing was queued.{more}")
+        raise InvalidValueError(f"Objective {said}; nothing was queued.{more}", argument="readings" if noisy else "")
     event = Enqueued(order.design, lacking, order.readings, order.why)
     price, left = price_of(history, costs, event), left_for_queue(history, costs)
     granted = left if order.budget is None else order.budget
@@ -75,7 +75,8 @@ def ordering_events(history: History, costs: Costs, order: Order) -> list[Event]
         raise InvalidValueError(
             f"The budget does not pay for this design: {', '.join(lacking)} {'is' if len(lacking) == 1 else 'are'} "
             f"expected to cost {format_number(price)}, and {format_number(max(0.0, granted))} can be spent. Grant "
-            "more with a budget for this design; nothing was queued."
+            "more with a budget for this design; nothing was queued.",
+            argument="budget",
         )
     if history.budget is None or granted <= left:
         return [event]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
+from flexibo._internal.checks import checked_flag
 from flexibo._internal.numbers import cost_unit, format_spent
 from flexibo._internal.text import printable_line
 from flexibo.results.readings import confirmed_front, readings
@@ -80,7 +81,7 @@ def _status(study: ShownStudy) -> str:
 @contextmanager
 def progress_bar(study: ShownStudy, wanted: bool | None) -> Iterator[Bar]:
     """A bar while a study runs: if wanted, or by default when standard error is a terminal."""
-    if wanted is False or (wanted is None and not sys.stderr.isatty()):
+    if not (sys.stderr.isatty() if wanted is None else checked_flag("progress", wanted)):
         yield Bar()
         return
     from rich.console import Console

@@ -25,7 +25,10 @@ class MaxEvaluations:
     def reason(self, history: History, evaluation: Evaluation) -> str:
         """Why to stop rather than ask this evaluation, or an empty string."""
         others = len(history.asked) - (evaluation.number < len(history.asked))  # it may have been asked before
-        return f"{self.limit:g} evaluations were asked, the most allowed." if others >= self.limit else ""
+        if others < self.limit:
+            return ""
+        asked = "1 evaluation was" if others == 1 else f"{others} evaluations were"
+        return f"{asked} asked; max_evaluations allows {self.limit:g}."
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, overload
 
-from flexibo._internal.checks import whole_number
+from flexibo._internal.checks import checked_flag, whole_number
 from flexibo._internal.text import printable_line
 from flexibo.belief.costs import CostCallable
 from flexibo.executors import Executor, Measure, Outcome
@@ -321,7 +321,12 @@ class Study:
         """
         answers.check_evaluation(evaluation)
         failed = answers.failed_event(
-            evaluation, reason, cost, worker=self._heartbeat.worker, impossible=impossible, timeout=timeout
+            evaluation,
+            reason,
+            cost,
+            worker=self._heartbeat.worker,
+            impossible=checked_flag("impossible", impossible),
+            timeout=checked_flag("timeout", timeout),
         )
         self._log.answer(evaluation, failed, self._notify)
 
@@ -561,7 +566,8 @@ class Study:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<Study {self.name!r}: {self.method.name}, {len(self.history.measurements)} measurements>"
+        count = len(self.history.measurements)
+        return f"<Study {self.name!r}: {self.method.name}, {count} measurement{'s' * (count != 1)}>"
 
     def _claims(self) -> Claims:
         """What one call claims."""

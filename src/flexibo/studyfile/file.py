@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from flexibo._internal.durations import UNITS
 from flexibo.executors import Measure
 from flexibo.objectives import Objective
 from flexibo.space import Space
@@ -20,7 +21,7 @@ from flexibo.studyfile._fields import Fields
 from flexibo.studyfile._objectives import FileContext, check_manual, objectives_of
 from flexibo.studyfile._options import space_of
 from flexibo.studyfile._settings import ExecutorChoice, check_whole, cost_of, executor_of, initial_of, settings_of
-from flexibo.studyfile._yaml_nodes import MOST_BYTES, YamlMapping, nodes_of
+from flexibo.studyfile._yaml_nodes import MOST_BYTES, YamlMapping, YamlScalar, nodes_of
 from flexibo.studyfile.command import Command
 from flexibo.studyfile.functions import found
 from flexibo.studyfile.mistakes import Mistakes, Position, StudyFileError, nearest
@@ -56,6 +57,7 @@ class StudyFile:
     measures: Mapping[str, Measure]  # of each objective that is asked for; not of those that are measured manually
     executor: ExecutorChoice
     settings: Mapping[str, Any]  # the other arguments of `flexibo.Study` that are in the file
+    budget_is_duration: bool = False  # whether the budget has a unit of time
 
     @property
     def path(self) -> Path:
@@ -70,8 +72,17 @@ class StudyFile:
 
     @property
     def origin(self) -> dict[str, Any]:
-        """What is stored to find the file again: its path and its SHA-256, but none of its commands."""
-        return {"study_file": str(self.path), "sha256": self.source.digest}
+        """What is stored to find the file again: its path and its SHA-256, but none of its commands.
+
+        The unit of costs that people report is not known, unless the budget is written as a duration.
+        """
+        unit = {} if self.counts_seconds else {"cost_unit": ""}
+        return {"study_file": str(self.path), "sha256": self.source.digest, **unit}
+
+    @property
+    def counts_seconds(self) -> bool:
+        """Whether costs are seconds: commands and functions are timed; people report costs in the budget's unit."""
+        return not self.by_hand or self.budget_is_duration
 
     def other_database(self, url: str) -> Path | None:
         """The SQLite file of a URL if it is not the one of this study file, as after a backup; otherwise None."""
@@ -186,7 +197,11 @@ def study_file_of(source: FileText, *, imports: bool = True) -> StudyFile:
         raise mistakes.error()
     check_whole(fields, space, objectives, settings)
     mistakes.check()
-    return StudyFile(source, name, storage, fields.has("storage"), space, objectives, measures, executor, settings)
+    written = fields.table.get("budget")
+    is_duration = isinstance(written, YamlScalar) and str(written.value).strip()[-1:] in UNITS
+    return StudyFile(
+        source, name, storage, fields.has("storage"), space, objectives, measures, executor, settings, is_duration
+    )
 
 
 def _option_names(fields: Fields, space: Space | None) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray, IntArray
+from flexibo._internal.checks import checked_flag
 from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.surrogates._likelihood import (
     HierarchicalPrior,
@@ -82,6 +83,7 @@ class GaussianProcess:
             raise InvalidValueError(f"noise is {self.noise!r}; it must be 'learned' or a positive variance.")
         if self.length_scales not in ("per-option", "shared"):
             raise InvalidValueError(f"length_scales is {self.length_scales!r}; it must be 'per-option' or 'shared'.")
+        object.__setattr__(self, "priors", checked_flag("priors", self.priors))
         if self.scatter is not None and not _is_positive(self.scatter):
             raise InvalidValueError(f"scatter is {self.scatter!r}; it must be a positive number, or None.")
         if self.restarts < 0:

@@ -6,9 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from flexibo._internal.numbers import cost_unit, format_spent
 from flexibo.belief.costs import mean_costs
 from flexibo.belief.price_list import queued_parts
 from flexibo.history.events import Noted
+from flexibo.optimizer import StopKind
 from flexibo.storage.processes import ProcessState, process_state
 from flexibo.transfer import STATES, Record, StudyCopy
 from flexibo.transfer.evaluations import iso_time, lost_attempts
@@ -52,6 +54,24 @@ def _objective(copy: StudyCopy, j: int, found: Sequence[Record]) -> dict[str, An
         "lost_cost": sum(record.lost_cost for record in mine),
         "mean_cost": sum(paid) / len(paid) if paid else None,
     }
+
+
+def stop(copy: StudyCopy) -> dict[str, Any]:
+    """Why the study stopped and the kind of that, as stored.
+
+    Earlier versions stored none, and neither do programs that ask and tell: then what the history alone can tell.
+    """
+    study = copy.study
+    history, most = study.history, (study.history.stop or {}).get("max_evaluations", math.inf)
+    if study.stop_kind is not None or history.pending or history.queue:
+        return {"stopped": study.stopped, "stop_kind": study.stop_kind}
+    if history.budget is not None and history.spent >= history.budget:
+        spent = format_spent(history.spent, history.budget, cost_unit(history.origin))
+        return {"stopped": f"The budget is spent: {spent}.", "stop_kind": StopKind.BUDGET}
+    if len(history.asked) >= most:
+        asked = f"{len(history.asked)} asked; max_evaluations allows {most:g}."
+        return {"stopped": asked, "stop_kind": StopKind.RULE}
+    return {"stopped": "", "stop_kind": None}
 
 
 def settings(copy: StudyCopy) -> dict[str, Any]:

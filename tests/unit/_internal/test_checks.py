@@ -6,8 +6,8 @@ import re
 import numpy as np
 import pytest
 
-from flexibo._internal.checks import checked_delta, checked_unicode, whole_number
-from flexibo.errors import InvalidValueError
+from flexibo._internal.checks import checked_delta, checked_flag, checked_unicode, whole_number
+from flexibo.errors import InvalidTypeError, InvalidValueError
 
 
 @pytest.mark.parametrize("given", [2, 7, np.int64(2), np.uint8(7)])
@@ -55,3 +55,16 @@ def test_text_is_valid_unicode() -> None:
     assert checked_unicode("A name is", "größer \U0001f600") == "größer \U0001f600"
     with pytest.raises(InvalidValueError, match=r"^A name is 'x.udfff'; its character 2 \(U\+DFFF\)"):
         checked_unicode("A name is", "x\udfff")
+
+
+@pytest.mark.parametrize("given", [True, False, np.bool_(True), 0, 1])
+def test_a_flag_comes_back_as_a_bool(given: object) -> None:
+    found = checked_flag("log", given)
+    assert type(found) is bool
+    assert found == given
+
+
+@pytest.mark.parametrize("given", [np.array([True, False]), np.array([True]), "no", 2, 1.0, None])
+def test_what_is_no_flag_is_refused_with_its_name(given: object) -> None:
+    with pytest.raises(InvalidTypeError, match=r"^log "):
+        checked_flag("log", given)

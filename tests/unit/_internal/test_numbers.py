@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from flexibo._internal.numbers import cost_unit, format_exact, format_number, format_spent, significant_digits
+from flexibo._internal.numbers import (
+    cost_unit,
+    format_budget,
+    format_exact,
+    format_number,
+    format_spent,
+    significant_digits,
+)
 
 
 @pytest.mark.parametrize(
@@ -31,3 +38,5 @@ def test_a_number_in_full_is_the_same_number() -> None:
 def test_costs_carry_their_unit_where_it_is_known() -> None:
     assert format_spent(12345.6, 1e5, cost_unit({"study_file": "/a/study.yaml"})) == "12346 of 100000 s"
     assert format_spent(12.0, None, cost_unit({})) == "12"
+    assert format_spent(5.0, 1234.5, cost_unit({"study_file": "tea.yaml", "cost_unit": ""})) == "5 of 1234.5"
+    assert format_budget(1234.5, "s") == "1234.5 s"

@@ -34,7 +34,7 @@ def unchanged(*typed: object) -> str:
 def test_a_spent_study_is_confirmed_with_a_budget_of_its_own() -> None:
     rows, before = promising(), history(URL)
     assert rows
-    assert mentions(unchanged(), "3", "2")
+    assert mentions(unchanged(), "3", "2", "--budget")
     shown = good(*CONFIRM, "--budget", "10m")
     assert mentions(shown, str(len(rows)), f"{before.budget:g}")
     after = history(URL)

@@ -25,7 +25,7 @@ def stored(name: str | None = "toy", file: str = "toy.db") -> Study:
 class TestDryRun:
     def test_a_dry_run_shows_all_and_leaves_nothing(self, folder: Path) -> None:
         shown = printed("run", "study.yaml", "--dry-run")
-        assert mentions(shown, "sqlite:///toy.db (new)")
+        assert mentions(shown, "sqlite:///toy.db (new)", "budget 60 s")
         assert mentions(shown, "x", "0 to 1000", "kind", "plain, $(touch pwned)")
         assert mentions(shown, "joules", "board:joules", "1. ", "2. ")
         assert {path.name for path in folder.iterdir()} - {"__pycache__"} == {"study.yaml", "board.py"}
@@ -49,6 +49,12 @@ class TestDryRun:
         assert len(plan["first"]) == 3
         assert stored().events == events
         assert stored().budget == 60
+
+    def test_bounds_and_stop_rules_have_their_units(self, folder: Path) -> None:
+        text = STUDY_FILE.replace("unit: J", "unit: J, at_most: 900") + "stop: {max_seconds: 2h, certified_error: 5%}\n"
+        (folder / "study.yaml").write_text(text)
+        shown = printed("run", "study.yaml", "--dry-run")
+        assert mentions(shown, "max_seconds 7200 s", "certified_error 5%", "at most 900 J")
 
     def test_without_a_seed_a_dry_run_does_not_guess_what_is_asked_first(self, folder: Path) -> None:
         (folder / "study.yaml").write_text(STUDY_FILE.replace("seed: 1\n", ""))

@@ -75,7 +75,8 @@ def test_what_was_queued_is_withdrawn() -> None:
         (('{"x": 1}',), ["k"]),
         (("{" * 5000,), ["JSON"]),
         (("x=0.25", "k=2", "mode=fast", "--objectives", "nope"), ["nope", "energy, error"]),
-        (("x=0.25", "k=2", "mode=fast", "--budget", "never"), ["never"]),
+        (("x=0.25", "k=2", "mode=fast", "--budget", "never"), ["--budget", "never"]),
+        (("x=0.25", "k=2", "mode=fast", "--readings", "20000"), ["--readings", "20000", "10,000"]),
         (("--withdraw", "-1"), ["-1"]),
         (("--withdraw", "0"), ["0"]),
     ],
@@ -86,12 +87,28 @@ def test_a_mistake_is_one_sentence_and_changes_nothing(typed: tuple[str, ...], f
     assert history().events == before
 
 
+def test_all_mistakes_are_reported_at_once() -> None:
+    typed = ("x=2", "k=9", "z=1", "fast", "--objectives", "nope", "--budget", "never")
+    said = refusal("enqueue", *typed)
+    for fact in ("'fast'", "'z'", "'x'", "'k'", "'mode'", "'nope'", "--budget"):
+        assert fact in said
+    assert queued() == []
+
+
+def test_more_readings_are_asked_for_by_their_option() -> None:
+    design = {"x": 0.25, "k": 2, "mode": "fast"}
+    with Study.load(URL) as study:
+        study.add(design, {"energy": 1.0})
+    typed = [f"{name}={value}" for name, value in design.items()]
+    assert mentions(refusal("enqueue", *typed, "--objectives", "energy"), "'energy'", "--readings")
+
+
 def test_in_a_study_that_is_spent_more_must_be_granted() -> None:
     with Study.load(URL) as study:
         for cost in (8.0, 12.0):
             study.tell(study.ask(1)[0], 1.0, cost=cost)
     design = ("x=0.25", "k=2", "mode=fast")
     assert mentions(refusal("enqueue", *design), "0")
-    assert mentions(refusal("enqueue", *design, "--budget", "5s"), "5")
+    assert mentions(refusal("enqueue", *design, "--budget", "5s"), "5", "--budget")
     good("enqueue", *design, "--objectives", "error", "--budget", "15s")
     assert history().budget == 35.0

@@ -70,7 +70,7 @@ class TestImport:
         table = "x,k,error,energy\n0.5,1,0.25,\n0.75,2,0.5,1.5\n0.1,2,,\n"
         Path("known.csv").write_text(f"\ufeff{table}", encoding="utf-8")
         told = good("import", "known.csv")
-        assert mentions(told, "2 results", "'net'", "1 rows")
+        assert mentions(told, "2 results", "'net'", "1 row")
         found = Study.load("sqlite:///study.db").history
         assert (found.count(0), found.count(1), found.spent) == (2, 1, 0.0)
         told = good("import", "known.csv")

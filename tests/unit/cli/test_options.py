@@ -16,6 +16,7 @@ from flexibo.cli._options import (
     StudyOptions,
     SystemOptions,
     given_options,
+    parsed_cost,
     parsed_names,
     parsed_resources,
     parsed_seconds,
@@ -35,16 +36,24 @@ class TestTexts:
 
     @pytest.mark.parametrize("text", ["soon", "", "-1", "0", "0s", "nan", "inf", "1e400", "5 minutes", "s", "h1"])
     def test_a_duration_is_a_number_above_zero_with_a_unit_or_none(self, text: str) -> None:
-        with pytest.raises(InvalidValueError, match=f"{text!r}.*30m"):
-            parsed_seconds(text)
+        with pytest.raises(InvalidValueError, match=f"^--idle .*{text!r}.*30m"):
+            parsed_seconds(text, "--idle")
 
     @pytest.mark.parametrize("text", ["5", "100%", "1", "-1%", "nan", "few", "%"])
     def test_a_share_is_below_one(self, text: str) -> None:
-        with pytest.raises(InvalidValueError, match=f"'{text}'.*5%"):
-            parsed_share(text)
+        with pytest.raises(InvalidValueError, match=f"^--share .*'{text}'.*5%"):
+            parsed_share(text, "--share")
 
     def test_a_share_of_nothing_may_be_missed(self) -> None:
-        assert (parsed_share("0"), parsed_share("0%"), parsed_share("99.9%")) == (0.0, 0.0, 0.999)
+        assert [parsed_share(text, "--share") for text in ("0", "0%", "99.9%")] == [0.0, 0.0, 0.999]
+
+    def test_a_cost_is_a_number_or_a_duration_and_may_be_zero(self) -> None:
+        assert [parsed_cost(text, "--cost") for text in ("0", "4.5", "3s", "2 m", "0h")] == [0.0, 4.5, 3.0, 120.0, 0.0]
+
+    @pytest.mark.parametrize("text", ["-1", "-1s", "nan", "inf", "much", "", "3 dollars"])
+    def test_a_cost_of_another_kind_is_refused(self, text: str) -> None:
+        with pytest.raises(InvalidValueError, match=f"^--cost .*{text!r}"):
+            parsed_cost(text, "--cost")
 
     def test_resources_are_amounts_and_the_last_of_a_name_counts(self) -> None:
         assert dict(parsed_resources(["GPU,jetson=0.5", "GPU=2"])) == {"GPU": 2.0, "jetson": 0.5}
@@ -68,7 +77,7 @@ class TestGroups:
         ],
     )
     def test_a_wrong_text_is_refused_at_once(self, group: Callable[..., object], field: str) -> None:
-        with pytest.raises(InvalidValueError, match="'soon'"):
+        with pytest.raises(InvalidValueError, match=f"--{field.replace('_', '-')} .*'soon'"):
             group(**{field: "soon"})
 
     def test_what_was_not_typed_is_left_to_the_file_or_the_storage(self) -> None:

@@ -53,6 +53,15 @@ class TestResume:
         assert mentions(shown, "certified", "99.9 %")
         assert stored().spent < 400
 
+    def test_a_study_that_has_asked_enough_names_the_option_that_allows_more(self, folder: Path) -> None:
+        (folder / "study.yaml").write_text(STUDY_FILE + "stop: {max_evaluations: 6}\n")
+        assert mentions(printed("run", "study.yaml"), "max_evaluations", "flexibo run study.yaml --max-evaluations 12")
+        shown = printed("resume", "--budget", "100s")
+        assert mentions(shown, "6", "max_evaluations", "flexibo resume", "--max-evaluations 12")
+        printed("resume", "--budget", "100s", "--max-evaluations", "8")
+        assert stored().stop == {"max_evaluations": 8}
+        assert len(stored().history.asked) == 8
+
     def test_a_stop_rule_that_was_typed_stays_when_the_study_goes_on(self, folder: Path) -> None:
         (folder / "study.yaml").write_text(STUDY_FILE + "stop: {max_evaluations: 90}\n")
         printed("run", "study.yaml", "--budget", "30s", "--certified-error", "1%")

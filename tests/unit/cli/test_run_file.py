@@ -179,6 +179,7 @@ objectives:
             self.told(evaluation["name"], float(number))
         study = stored("tea", "tea.db")
         assert study.spent == 6
+        assert mentions(printed("status", "--storage", "sqlite:///tea.db"), "Spent 6, without")  # not seconds
         assert study.front()
         assert mentions(printed("run", "tea.yaml"), "6 measurements")
         assert (folder / "tea.png").exists()
@@ -202,6 +203,13 @@ objectives:
         study = stored("tea", "tea.db")
         assert (study.history.count(0), study.history.count(1) > 2) == (2, True)
 
+    @pytest.mark.parametrize(
+        ("budget", "shown"), [("100", "budget 100."), ("100s", "budget 100 s."), ("", "no budget")]
+    )
+    def test_costs_that_people_report_are_seconds_if_the_budget_is(self, folder: Path, budget: str, shown: str) -> None:
+        (folder / "tea.yaml").write_text(f"{self.HAND}budget: {budget}\n" if budget else self.HAND)
+        assert shown in printed("run", "tea.yaml")
+
     def test_a_worker_is_told_that_there_is_nothing_for_it(self, folder: Path) -> None:
         (folder / "tea.yaml").write_text(self.HAND)
         printed("run", "tea.yaml")
@@ -211,7 +219,7 @@ objectives:
     def test_what_is_kept_elsewhere_is_named_without_its_secret(self, capsys: pytest.CaptureFixture[str]) -> None:
         study = Study({"x": [1, 2, 3]}, ["a", "b"], name="tea")
         url = "postgresql://ada:secret@host/studies"
-        about = Report(url, "", "", PictureFile(Path("tea.png")), 0, manual=["a", "b"])
+        about = Report(url, "", str, PictureFile(Path("tea.png")), 0, manual=["a", "b"])
         report(study, about, ran=False)
         printed = capsys.readouterr().out
         assert "secret" not in printed

@@ -30,6 +30,11 @@ class TestTell:
         assert (dict(event.values), event.cost) == ({"error": 0.25}, 4.5)
         assert open_storage(URL, "net").workers() == {}
 
+    def test_a_cost_may_be_a_duration(self) -> None:
+        asked_by_hand()
+        good("tell", label(), 0.25, "--cost", "1.5m")
+        assert history().spent == 90.0
+
     def test_several_values_are_told_by_name(self) -> None:
         asked_by_hand("--only", "energy")
         good("tell", label(), "energy=-3.5", "ms=1e3", "--cost", 1)
@@ -104,7 +109,7 @@ class TestTell:
         assert mentions(good("import", "study.unstored.jsonl"), "'net'", "1 ")
         (found,) = history().measurements
         assert (dict(found.values), dict(found.design)) == ({"error": 777.0}, json.loads(variables["FLEXIBO_DESIGN"]))
-        assert mentions(good("import", "study.unstored.jsonl"), "1 were known")
+        assert mentions(good("import", "study.unstored.jsonl"), "1 was known")
 
     def test_what_a_program_measures_is_not_told_by_hand(self) -> None:
         with Study.load(URL) as study:
@@ -122,7 +127,8 @@ class TestTell:
             (["energy=1"], ["no value", "'ms'"]),
             (["energy=1", "ms=1", "speed=1"], ["objective 'speed'"]),
             (["1", "energy=1", "ms=1"], ["'energy'", "NAME=VALUE"]),
-            (["energy=1", "ms=1", "--cost", "-1"], ["cost", "-1"]),
+            (["energy=1", "ms=1", "--cost", "-1"], ["--cost", "-1"]),
+            (["energy=1", "ms=1", "--cost", "3 coins"], ["--cost", "3 coins"]),
             ([], ["VALUE", "--failed", "--released"]),
             (["1", "--released"], ["VALUE", "--failed", "--released"]),
             (["1", "--impossible"], ["--impossible", "--failed REASON"]),

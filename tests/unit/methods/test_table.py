@@ -68,3 +68,8 @@ def test_a_method_without_scores_has_none_to_divide(method: str) -> None:
     base, suffix = method.split("/")
     with pytest.raises(InvalidValueError, match=f"'{base}'.*scores.*'/{suffix}'"):
         flexibo.Study({"x": (0.0, 1.0)}, ["a", "b"], method=method)
+
+
+def test_calling_the_package_names_the_function_that_lists_the_methods() -> None:
+    with pytest.raises(InvalidTypeError, match=r"flexibo\.list_methods\(\)"):
+        flexibo.methods()  # type: ignore[operator]

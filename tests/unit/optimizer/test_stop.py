@@ -91,8 +91,8 @@ def test_an_objective_without_a_value_waits_for_a_pending_evaluation_and_fails_w
     ("found", "facts"),
     [
         (stop.initial_too_expensive(history_of(budget=12.5), 7, chosen=True), "12.5.* 7 evaluations.*n_initial"),
-        (stop.design_too_expensive(3.14159, 2.0), "3.14,.* 2 "),
-        (stop.design_too_expensive(3.0, -1.0), " 3,.* 0 "),
+        (stop.design_too_expensive(history_of(budget=12.5), 3.14159, 2.0), "3.142,.* 2 of 12.5 "),
+        (stop.design_too_expensive(history_of(budget=12.5), 3.0, -1.0), " 3,.* 0 of 12.5 "),
     ],
 )
 def test_what_the_budget_does_not_pay_is_said_in_numbers(found: stop.Stop, facts: str) -> None:

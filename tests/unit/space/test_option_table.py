@@ -138,3 +138,10 @@ def test_a_row_under_conditions_has_nan_for_what_is_inactive() -> None:
     table = OptionTable({"x": (1, 9), "p": ["on", "off"]}, {"x": {"p": ["on"]}})
     assert table.codes_of_row({"x": 4, "p": "on"}) == [4.0, 0.0]
     np.testing.assert_array_equal(table.codes_of_rows([{"p": "off"}, {"p": "off", "x": None}]), [[np.nan, 1.0]] * 2)
+
+
+def test_all_mistakes_of_a_design_are_one_error(space: Space) -> None:
+    with pytest.raises(InvalidValueError) as caught:
+        space.design({**GOOD, "cores": 9, "ghz": "fast", "kernal": "3x3"})
+    for fact in ("'kernal'", "'cores'", "'ghz'"):
+        assert fact in str(caught.value)

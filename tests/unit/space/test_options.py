@@ -134,3 +134,10 @@ def test_a_bound_too_large_for_a_float_is_refused() -> None:
     for bounds in ((0.0, 10**400), (-(10**400), 0.0)):
         with pytest.raises(InvalidValueError, match="10000"):
             Real(*bounds)
+
+
+@pytest.mark.parametrize("kind", [Integer, Real])
+def test_an_array_is_no_flag(kind: type[Integer] | type[Real]) -> None:
+    with pytest.raises(InvalidTypeError, match="log"):
+        kind(1, 10, log=np.array([True, False]))
+    assert kind(1, 10, log=np.bool_(True)).log is True

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from flexibo import Objective, Study
+from flexibo.optimizer import StopKind
 from flexibo.storage import MemoryStorage, Sign
 from flexibo.storage.processes import about_this_process
 from flexibo.transfer import StudyCopy, records, study_copy
@@ -144,3 +145,20 @@ def test_the_queue_says_what_is_missing_and_what_it_is_expected_to_cost() -> Non
         "why": "as sold",
     }
     assert (second["objectives"], second["expected_cost"]) == (["a"], 4.0)
+
+
+@pytest.mark.parametrize(
+    ("cost", "stop", "kind"),
+    [(25.0, None, StopKind.BUDGET), (1.0, {"max_evaluations": 2}, StopKind.RULE), (1.0, None, None)],
+)
+def test_a_study_that_stored_no_stop_has_the_kind_that_its_history_tells(
+    cost: float, stop: dict[str, float] | None, kind: StopKind | None
+) -> None:
+    storage = MemoryStorage()
+    with opened(storage, stop=stop) as study:
+        for _ in range(2):
+            (evaluation,) = study.ask(1, only=["c"])
+            study.tell(evaluation, 1.0, cost=cost)
+    found = status.stop(study_copy(storage, study.name))
+    assert found["stop_kind"] == kind
+    assert bool(found["stopped"]) == (kind is not None)

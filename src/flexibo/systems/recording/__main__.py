@@ -54,7 +54,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write("\n".join(map(printable_line, f"{parser.prog}: {error}".split("\n"))) + "\n")
         return 2
     sys.stdout.write(
-        f"{left} measurements are left; the same command resumes.\n" if left else f"{given.out} is complete.\n"
+        f"{left} measurement{'s' * (left != 1)} left; the same command resumes.\n"
+        if left
+        else f"{given.out} is complete.\n"
     )
     return UNFINISHED if left else 0
 
