@@ -19,6 +19,12 @@ def check_free(path: Path, *, force: bool) -> None:
         raise InvalidValueError(f"{path} cannot be written; give a file in a folder that exists.")
     if path.exists() and not force:
         raise _exists(path)
+    for rest in (path.with_name(path.name + side) for side in ("-wal", "-journal")):
+        if rest.exists():
+            raise InvalidValueError(
+                f"{rest} is there, and SQLite would take it for a part of {path.name}; end the programs that use it, "
+                "move it away, or give another name."
+            )
 
 
 def write_whole(path: Path, lines: Iterable[str], *, force: bool) -> None:

@@ -17,6 +17,7 @@ from flexibo.cli._files import check_free, read_lines, whole_file
 from flexibo.cli._options import JSONFlag, StorageURL, StudyName
 from flexibo.cli._text import counted, print_json, typed_command
 from flexibo.cli.verify import StudyPlace, is_export, place_url, shown_numbers
+from flexibo.errors import InvalidValueError
 from flexibo.storage import StorageError
 from flexibo.storage.base import Content
 
@@ -43,6 +44,7 @@ def salvage(
     from flexibo.transfer import salvaged, salvaged_lines
 
     check_free(out, force=force)
+    _check_other(out, study, storage)
     if is_export(study):
         with read_lines(Path(study)) as lines:
             found = [salvaged_lines(lines, study)]
@@ -59,6 +61,15 @@ def salvage(
             typer.echo(printable("\n".join(_said(one, out, is_only=len(usable) == 1))))
     if not all(one.is_whole for one in found):
         raise typer.Exit(ExitStatus.NOTHING)
+
+
+def _check_other(out: Path, study: str, storage: str) -> None:
+    """Refuse to replace what is to be read, under this or another name: it may hold more than was brought out."""
+    from flexibo.storage.sql import file_of
+
+    source = Path(study) if is_export(study) else file_of(place_url(study, storage))
+    if source is not None and source.exists() and out.exists() and out.samefile(source):
+        raise InvalidValueError(f"{out} is the damaged storage itself, which is only read; give another name.")
 
 
 def _write(found: list[Salvaged], out: Path, *, force: bool) -> None:

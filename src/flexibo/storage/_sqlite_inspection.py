@@ -50,6 +50,11 @@ def check_place(path: Path, *, create: bool) -> None:
     if not path.exists():
         if not create:
             raise NoSuchStorageError(f"There is no file {path}; check the path of the storage, or start a study there.")
+        if log_of(path).exists():  # SQLite would remove it
+            raise StorageError(
+                f"There is no file {path}, but {path.name}-wal, which holds its latest commits; put {path.name} back, "
+                "or move the other away, too."
+            )
         if not os.access(folder, os.W_OK | os.X_OK):
             raise StorageError(f"{path} cannot be made: the folder {folder} may not be written; choose another one.")
         return

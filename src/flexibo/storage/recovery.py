@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from flexibo.storage._chain import DIGEST_BYTES, next_digest
+from flexibo.storage._sqlite_inspection import check_place
 from flexibo.storage._sqlite_pages import readable_rows
 from flexibo.storage.base import Content, StorageError, parsed_object
 from flexibo.storage.sql import file_of, stored_rows
@@ -55,6 +56,8 @@ def readable_events(url: str) -> dict[str, list[FoundEvent]]:
     """What can be read of the studies in a database; of a SQLite file page by page, as it may not open."""
     path = file_of(url)
     try:
+        if path is not None:
+            check_place(path, create=False)  # a device may have no end
         return found_events(stored_rows(url) if path is None else readable_rows(path))
     except OSError as error:
         raise StorageError(f"{path} cannot be read: {error.strerror or error}.") from None

@@ -35,7 +35,7 @@ def checked_cost(cost: object) -> float:
         number = float(cost)  # type: ignore[arg-type]  # anything float() takes is a number here
     except (TypeError, ValueError, OverflowError):
         raise InvalidTypeError(f"cost is {cost!r}; it must be a number, zero or more.", argument="cost") from None
-    if isinstance(cost, str) or not 0 <= number <= LARGEST:
+    if isinstance(cost, str | bytes) or not 0 <= number <= LARGEST:
         raise InvalidValueError(f"cost is {cost!r}; it must be a number, zero or more.", argument="cost")
     return number
 

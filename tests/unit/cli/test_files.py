@@ -28,3 +28,11 @@ class TestWriting:
         with pytest.raises(InvalidValueError, match=r"f\.csv.*--force"):
             write_whole(tmp_path / "f.csv", overtaken(), force=False)
         assert [path.read_text() for path in tmp_path.iterdir()] == ["theirs"]
+
+    @pytest.mark.parametrize("side", ["-wal", "-journal"])
+    @pytest.mark.parametrize("force", [False, True])
+    def test_no_file_is_put_beside_the_log_of_another_database(self, tmp_path: Path, side: str, force: bool) -> None:
+        (tmp_path / f"f.db{side}").write_text("theirs")
+        with pytest.raises(InvalidValueError, match=f"f.db{side}"):
+            write_whole(tmp_path / "f.db", ["ours"], force=force)
+        assert [path.read_text() for path in tmp_path.iterdir()] == ["theirs"]

@@ -54,6 +54,13 @@ class TestSalvage:
         good("salvage", "study.db", "--out", "new.db", "--force")
         assert mentions(good("verify", "new.db"), "whole")
 
+    def test_the_damaged_file_itself_is_not_replaced(self) -> None:
+        before = damage(0, bytes(PAGE))
+        Path("same.db").symlink_to("study.db")
+        for out in ("study.db", "same.db"):
+            assert mentions(refusal("salvage", "study.db", "--out", out, "--force"), out, "itself")
+        assert Path("study.db").read_bytes() == before
+
     def test_a_named_file_comes_before_the_storage_that_is_used_by_default(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -80,3 +80,5 @@ def test_the_events_of_a_file_are_read_without_changing_it(tmp_path: Path) -> No
     assert [event.verdict for event in found] == [CHECKED] * 6
     with pytest.raises(StorageError, match=r"none\.db"):
         readable_events(f"sqlite:///{tmp_path / 'none.db'}")
+    with pytest.raises(StorageError, match="/dev/zero"):
+        readable_events("sqlite:////dev/zero")  # which has no end

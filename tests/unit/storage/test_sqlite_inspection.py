@@ -162,3 +162,12 @@ def _recording(connect: Any, asked: list[str]) -> Any:
         return connection
 
     return connected
+
+
+def test_the_log_of_a_file_that_was_moved_away_is_not_removed(tmp_path: Path) -> None:
+    log = tmp_path / "study.db-wal"
+    log.write_bytes(b"the latest commits")
+    with pytest.raises(StorageError, match=r"study\.db-wal"):
+        SQLStorage(f"sqlite:///{tmp_path / 'study.db'}", "study")
+    assert list(tmp_path.iterdir()) == [log]
+    assert log.read_bytes() == b"the latest commits"

@@ -88,6 +88,7 @@ def test_a_wrong_argument_is_named_with_its_value(
         (math.nan, InvalidValueError),
         (math.inf, InvalidValueError),
         ("1.5", InvalidValueError),
+        (b"1.5", InvalidValueError),
         ("many", InvalidTypeError),
         (None, InvalidTypeError),
         (10**400, InvalidTypeError),
