@@ -18,7 +18,7 @@ from tests.unit.study.small_studies import answered, asked, opened, robbed
 
 from flexibo import Study
 from flexibo.errors import InvalidValueError
-from flexibo.history.events import Evaluation, Spent, Told
+from flexibo.history.events import Added, Evaluation, Spent, Told
 from flexibo.storage import LogReplacedError, MemoryStorage, StorageError
 from flexibo.storage.sql import SQLStorage
 from flexibo.study import _run, event_log
@@ -115,6 +115,26 @@ def test_answers_that_the_store_acknowledged_and_lost_are_brought_back_by_who_to
     again = Study.load(url)
     assert again.spent == 10.0
     assert {evaluation.number for evaluation in told} <= set(again.history.answered)
+
+
+def test_answers_that_an_older_file_in_place_of_the_used_one_lacks_are_brought_back(tmp_path: Path) -> None:
+    path, kept = tmp_path / "study.db", tmp_path / "study.unstored.jsonl"
+    study = opened(f"sqlite:///{path}")
+    study.tell(study.ask(), 1.0, cost=1.0)
+    good("backup", str(path), str(tmp_path / "old.db"))
+    answer = study.ask()
+    study.tell(answer, 2.0, cost=1.0)
+    held = study.ask()
+    (tmp_path / "old.db").replace(path)
+    with pytest.raises(LogReplacedError, match=r"study\.unstored\.jsonl"):
+        study.tell(held, 3.0, cost=1.0)
+    del study
+    for side in ("-wal", "-shm"):
+        Path(f"{path}{side}").unlink(missing_ok=True)
+    good("import", str(kept), "--storage", f"sqlite:///{path}")
+    again = Study.load(f"sqlite:///{path}")
+    values = [value for event in again.events if isinstance(event, Told | Added) for value in event.values.values()]
+    assert sorted(values) == [1.0, 2.0, 3.0]
 
 
 def test_a_claim_that_was_lost_and_replaced_by_an_equal_one_is_not_answered_with_the_old_token(url: str) -> None:

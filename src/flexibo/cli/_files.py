@@ -12,19 +12,26 @@ from typing import BinaryIO
 
 from flexibo.errors import InvalidValueError
 
+_SIDES = ("-wal", "-shm", "-journal")  # what SQLite appends to the name of a file for its parts
+
 
 def check_free(path: Path, *, force: bool) -> None:
     """Refuse a path that cannot be written, or an existing file without `force`."""
-    if path.is_dir() or not path.absolute().parent.is_dir():
+    try:
+        is_writable = not path.is_dir() and path.absolute().parent.is_dir() and not path.name.endswith(_SIDES)
+        parts = [part for part in _parts(path) if part.exists()]
+        is_there = path.exists()
+    except OSError as error:  # for example, a name that is too long
+        raise InvalidValueError(f"{path} cannot be written: {error.strerror or error}.") from None
+    if not is_writable:
         raise InvalidValueError(f"{path} cannot be written; give a file in a folder that exists.")
-    if path.exists() and not force:
+    if is_there and not force:
         raise _exists(path)
-    for rest in (path.with_name(path.name + side) for side in ("-wal", "-journal")):
-        if rest.exists():
-            raise InvalidValueError(
-                f"{rest} is there, and SQLite would take it for a part of {path.name}; end the programs that use it, "
-                "move it away, or give another name."
-            )
+    if parts:
+        raise InvalidValueError(
+            f"{parts[0]} is there, and SQLite would take it for a part of {path.name}; end the programs that use it, "
+            "move it away, or give another name."
+        )
 
 
 def write_whole(path: Path, lines: Iterable[str], *, force: bool) -> None:
@@ -46,7 +53,7 @@ def whole_file(path: Path, *, force: bool) -> Iterator[Path]:
     except OSError as error:
         raise InvalidValueError(f"{path} cannot be written: {error.strerror or error}.") from None
     finally:
-        for rest in (draft, *(draft.with_name(draft.name + side) for side in ("-wal", "-shm", "-journal"))):
+        for rest in (draft, *_parts(draft)):
             with suppress(OSError):
                 rest.unlink()
 
@@ -61,6 +68,11 @@ def _put_in_place(draft: Path, path: Path, *, force: bool) -> None:
         except OSError:  # a file system without links
             pass
     os.replace(draft, path)
+
+
+def _parts(path: Path) -> list[Path]:
+    """The files that belong to a SQLite file of this name."""
+    return [path.with_name(path.name + side) for side in _SIDES]
 
 
 def _exists(path: Path) -> Exception:

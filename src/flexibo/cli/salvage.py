@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict
@@ -68,7 +69,7 @@ def _check_other(out: Path, study: str, storage: str) -> None:
     from flexibo.storage.sql import file_of
 
     source = Path(study) if is_export(study) else file_of(place_url(study, storage))
-    if source is not None and source.exists() and out.exists() and out.samefile(source):
+    if source is not None and os.path.exists(source) and out.exists() and out.samefile(source):
         raise InvalidValueError(f"{out} is the damaged storage itself, which is only read; give another name.")
 
 

@@ -269,8 +269,8 @@ class SQLite:
         if change is None:
             return
         name = self.path.name
-        if change is Change.FILE:  # may be put back
-            raise StorageError(
+        if change is Change.FILE:  # may be put back; what takes its place may lack what was stored
+            raise (LogReplacedError if self.path.exists() else StorageError)(
                 f"{self.shown} was moved, deleted or replaced while it was in use; put it back, with the files "
                 f"{name}-wal and {name}-shm beside it, and open the study again."
             )
@@ -279,7 +279,7 @@ class SQLite:
         is_safe = change is Change.REMOVED and driver is not None and _is_copied(driver)
         saved = f"All that was stored is in {name} now" if is_safe else f"What was stored last may be missing in {name}"
         raise self._given_up(
-            StorageError,
+            StorageError if is_safe else LogReplacedError,
             f"{name}-wal or {name}-shm beside {self.shown} was {change.name.lower()} while it was in use. {saved}; end "
             "all programs that use it before you open the study again.",
         )

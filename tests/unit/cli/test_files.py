@@ -29,10 +29,16 @@ class TestWriting:
             write_whole(tmp_path / "f.csv", overtaken(), force=False)
         assert [path.read_text() for path in tmp_path.iterdir()] == ["theirs"]
 
-    @pytest.mark.parametrize("side", ["-wal", "-journal"])
+    @pytest.mark.parametrize("side", ["-wal", "-shm", "-journal"])
     @pytest.mark.parametrize("force", [False, True])
     def test_no_file_is_put_beside_the_log_of_another_database(self, tmp_path: Path, side: str, force: bool) -> None:
         (tmp_path / f"f.db{side}").write_text("theirs")
         with pytest.raises(InvalidValueError, match=f"f.db{side}"):
             write_whole(tmp_path / "f.db", ["ours"], force=force)
         assert [path.read_text() for path in tmp_path.iterdir()] == ["theirs"]
+
+    @pytest.mark.parametrize("name", ["x" * 300, "f.db-wal", "f.db-shm", "none/f.db"])
+    def test_a_name_that_cannot_be_used_is_refused(self, tmp_path: Path, name: str) -> None:
+        with pytest.raises(InvalidValueError, match="cannot be written"):
+            write_whole(tmp_path / name, ["ours"], force=False)
+        assert list(tmp_path.iterdir()) == []
