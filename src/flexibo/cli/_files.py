@@ -21,6 +21,7 @@ def check_free(path: Path, *, force: bool) -> None:
         is_writable = not path.is_dir() and path.absolute().parent.is_dir() and not path.name.endswith(_SIDES)
         parts = [part for part in _parts(path) if part.exists()]
         is_there = path.exists()
+        is_writable = is_writable and (path.is_file() or not is_there)  # a pipe or a device is not replaced
     except OSError as error:  # for example, a name that is too long
         raise InvalidValueError(f"{path} cannot be written: {error.strerror or error}.") from None
     if not is_writable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -36,6 +37,12 @@ class TestWriting:
         with pytest.raises(InvalidValueError, match=f"f.db{side}"):
             write_whole(tmp_path / "f.db", ["ours"], force=force)
         assert [path.read_text() for path in tmp_path.iterdir()] == ["theirs"]
+
+    def test_a_pipe_or_a_device_is_not_replaced(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "pipe.db")
+        with pytest.raises(InvalidValueError, match="cannot be written"):
+            write_whole(tmp_path / "pipe.db", ["ours"], force=True)
+        assert (tmp_path / "pipe.db").is_fifo()
 
     @pytest.mark.parametrize("name", ["x" * 300, "f.db-wal", "f.db-shm", "none/f.db"])
     def test_a_name_that_cannot_be_used_is_refused(self, tmp_path: Path, name: str) -> None:
