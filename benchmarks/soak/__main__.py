@@ -5,9 +5,10 @@ Parts: "kills" (four processes per study, killed with SIGKILL and frozen past th
 can), "readers" (the same while others read), "crowd" (32, 64 and 100 processes), "failover" (a store that loses its
 last events while workers write), "fencing" (the same while one worker stands still, and another one writes first),
 "damage" (SQLite files damaged at random), "files" (the files beside a SQLite file removed while workers use them),
-"hidden" (workers that cannot see each other's processes), "pool" (PgBouncer in transaction mode) and "disk" (each write
-and each flush fails, kills the worker, or is the last before a power loss). Each runs where it applies: on a SQLite
-file, on a throw-away PostgreSQL server. The exit status is 1 if anything that must hold did not.
+"overwritten" (a SQLite file overwritten with an older copy while workers use it), "hidden" (workers that cannot see
+each other's processes), "pool" (PgBouncer in transaction mode) and "disk" (each write and each flush fails, kills
+the worker, or is the last before a power loss). Each runs where it applies: on a SQLite file, on a throw-away
+PostgreSQL server. The exit status is 1 if anything that must hold did not.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from tests import postgres
 
 from benchmarks.results import machine
 from benchmarks.soak import databases
-from benchmarks.soak.attacks import Attacked, fenced, files_removed, hidden, pooled
+from benchmarks.soak.attacks import Attacked, fenced, files_removed, hidden, overwritten, pooled
 from benchmarks.soak.crew import CONTEXT, SoakError
 from benchmarks.soak.damage import Damaged, survived_damage
 from benchmarks.soak.databases import Database, postgresql, sqlite_file
@@ -44,10 +45,10 @@ from benchmarks.soak.worker import Plan
 
 PARTS = (
     *("kills", "restarts", "throughput", "readers", "crowd", "failover", "fencing", "damage"),
-    *("files", "hidden", "pool", "disk"),
+    *("files", "overwritten", "hidden", "pool", "disk"),
 )
 ONLY_ON = {"restarts": "postgresql", "pool": "postgresql"} | dict.fromkeys(
-    ("damage", "files", "hidden", "disk"), "sqlite"
+    ("damage", "files", "overwritten", "hidden", "disk"), "sqlite"
 )
 """Parts that make sense on one kind of database."""
 CROWDS = (32, 64, 100)
@@ -125,6 +126,7 @@ def loads_table(found: Sequence[tuple[str, str, Load]]) -> Table:
 ATTACKS: dict[str, tuple[Callable[..., Attacked], int]] = {
     "fencing": (fenced, 20),
     "files": (files_removed, 20),
+    "overwritten": (overwritten, 20),
     "hidden": (hidden, 8),
     "pool": (pooled, 8),
 }

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import random
+import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,7 +17,7 @@ from benchmarks.soak.crew import Crew, SoakError
 from benchmarks.soak.databases import Database
 from benchmarks.soak.faults import Faults, survived
 from benchmarks.soak.history import ANSWERS, Loss, kept_lines, kept_wrong
-from benchmarks.soak.journal import account
+from benchmarks.soak.journal import Answered, account
 from benchmarks.soak.problem import Pace
 from benchmarks.soak.worker import Plan, Post
 
@@ -49,38 +51,38 @@ class Attacked:
     lost: int = 0
 
 
-def fenced(database: Database, folder: Path, times: int, *, seed: int = 0) -> Attacked:
+def fenced(database: Database, folder: Path, times: int, *, seed: int = 0, in_place: bool = False) -> Attacked:
     """Let a store lose its last events, as in an asynchronous fail-over or when an older copy is restored.
 
     Each time one worker is frozen, with what it was asked, until another one has written in the place of what was lost.
-    In the end what the study refused is imported.
+    In the end what the study refused is imported. What is lost `in_place` is lost by an older copy of a SQLite file.
     """
     start = time.monotonic()
     rng = random.Random(f"{seed} fencing")
-    plan = Plan(database.url, "fencing", evaluations=20 * times, seed=seed, lease=60.0, pace=Pace(0.1, 0.3))
+    name = "overwritten" if in_place else "fencing"
+    plan = Plan(database.url, name, evaluations=20 * times, seed=seed, lease=60.0, pace=Pace(0.1, 0.3))
     losses: list[Loss] = []
     with Crew([Post(plan, folder, slot, by_hand=slot % 2 == 0) for slot in range(WORKERS)]) as crew:
         known = 0
         for _ in range(times):
             known = _grown(database, crew, known + EVENTS_BETWEEN)
             frozen = crew.freeze(rng)
-            rows = database.lose(plan.name, rng.randint(1, MOST_LOST))
-            losses.append(Loss(rows, time.monotonic()))
+            count = rng.randint(1, MOST_LOST)
+            if in_place:
+                losses.append(_overwrite(database, crew, count))
+            else:
+                losses.append(Loss(database.lose(plan.name, count), time.monotonic()))
             known = _grown(database, crew, known + 1)
             if frozen is not None:
                 crew.thaw(frozen)
         crew.join(time.monotonic() + PATIENCE_SECONDS)
         findings = check(database, crew, losses)
         answers = [answer for life in crew.lives for answer in account(life.post.journal).answers]
-    path = folder / f"{database.path.stem if database.server is None else plan.name}.unstored.jsonl"
-    if path.exists():
-        command = [sys.executable, "-m", "flexibo", "import", str(path), "--storage", database.url, "--name", plan.name]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    if wrong := kept_wrong(database.events(plan.name), answers, kept_lines(path)):
-        raise SoakError(listed(f"{database.kind}, study {plan.name!r}", wrong))
-    gone = set().union(*(loss.tokens(ANSWERS) for loss in losses))
-    lost = sum(answer.outcome == "safe" and answer.claim.token in gone for answer in answers)
-    return Attacked("commits lost", times, findings, time.monotonic() - start, lost)
+    _bring_back(database, plan, folder, answers)
+    lost = _lost(answers, losses)
+    return Attacked(
+        "overwritten in place" if in_place else "commits lost", times, findings, time.monotonic() - start, lost
+    )
 
 
 def files_removed(database: Database, folder: Path, times: int, *, seed: int = 0) -> Attacked:
@@ -103,6 +105,52 @@ def files_removed(database: Database, folder: Path, times: int, *, seed: int = 0
         crew.join(time.monotonic() + PATIENCE_SECONDS)
         findings = check(database, crew)
     return Attacked("-wal or -shm removed", times, findings, time.monotonic() - start)
+
+
+def overwritten(database: Database, folder: Path, times: int, *, seed: int = 0) -> Attacked:
+    """Overwrite a SQLite file in place with an older copy of itself while workers use it; otherwise as `fenced`."""
+    return fenced(database, folder, times, seed=seed, in_place=True)
+
+
+def _overwrite(database: Database, crew: Crew, events: int) -> Loss:
+    """Copy the file, and give it the content of the copy a few `events` later, while nobody writes."""
+    copy = database.path.with_name("copy.db")
+    with database.connected() as connection, closing(sqlite3.connect(copy)) as target:
+        connection.backup(target)
+    with closing(sqlite3.connect(copy)) as connection:
+        known = int(connection.execute("SELECT count(*) FROM flexibo_events").fetchone()[0])
+    _grown(database, crew, known + events)
+    until = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < until:
+        with crew.standing_still():
+            with database.connected() as connection:  # or else all that the copy lacks is in the log
+                connection.execute("PRAGMA busy_timeout = 100")
+                is_busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            if not is_busy:
+                rows = database.events(crew.plan.name)[known:]
+                with database.path.open("r+b") as file:
+                    file.truncate()
+                    file.write(copy.read_bytes())
+                copy.unlink()
+                return Loss(rows, time.monotonic())
+        time.sleep(0.05)
+    raise SoakError(f"The log of {database.path} could not be copied to it.")
+
+
+def _bring_back(database: Database, plan: Plan, folder: Path, answers: Sequence[Answered]) -> None:
+    """Import what the study refused, and check that all of it was kept."""
+    path = folder / f"{database.path.stem if database.server is None else plan.name}.unstored.jsonl"
+    if path.exists():
+        command = [sys.executable, "-m", "flexibo", "import", str(path), "--storage", database.url, "--name", plan.name]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    if wrong := kept_wrong(database.events(plan.name), answers, kept_lines(path)):
+        raise SoakError(listed(f"{database.kind}, study {plan.name!r}", wrong))
+
+
+def _lost(answers: Sequence[Answered], losses: Sequence[Loss]) -> int:
+    """How many answers were acknowledged, and lost by the store itself."""
+    gone = set().union(*(loss.tokens(ANSWERS) for loss in losses))
+    return sum(answer.outcome == "safe" and answer.claim.token in gone for answer in answers)
 
 
 def hidden(database: Database, folder: Path, kills: int, *, seed: int = 0) -> Attacked:

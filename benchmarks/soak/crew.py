@@ -7,7 +7,8 @@ import os
 import random
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from multiprocessing.process import BaseProcess
 
@@ -102,6 +103,18 @@ class Crew:
             self._note("thaw", life)
             os.kill(life.process.pid, signal.SIGCONT)
             life.stands_still = False
+
+    @contextmanager
+    def standing_still(self) -> Iterator[None]:
+        """Stop all that work for a moment."""
+        stopped = [life.process.pid for life in self._working() if life.process.pid is not None]
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for pid in stopped:
+                os.kill(pid, signal.SIGCONT)
 
     def is_working(self) -> bool:
         """Whether one of them has not come to its end."""

@@ -25,7 +25,7 @@ from flexibo.storage.base import Decide
 pytest.importorskip("benchmarks.soak", reason="the benchmarks lie beside the tests in the repository only")
 
 from benchmarks.soak import databases
-from benchmarks.soak.attacks import fenced, files_removed, hidden, pooled
+from benchmarks.soak.attacks import fenced, files_removed, hidden, overwritten, pooled
 from benchmarks.soak.crew import CONTEXT, Crew, SoakError
 from benchmarks.soak.databases import Database, postgresql, sqlite_file
 from benchmarks.soak.disk import MODES, disk_failed, has_compiler
@@ -90,6 +90,13 @@ def test_a_store_that_loses_its_last_commits_stores_nothing_under_another_design
 def test_what_was_acknowledged_is_in_the_file_when_a_file_beside_it_is_removed(tmp_path: Path) -> None:
     result = files_removed(sqlite_file(tmp_path), tmp_path, 2)
     assert result.findings.safe + result.findings.unknown >= result.findings.evaluations
+
+
+@pytest.mark.slow
+def test_workers_notice_a_file_that_is_overwritten_in_place_and_keep_what_it_lacks(tmp_path: Path) -> None:
+    result = overwritten(sqlite_file(tmp_path), tmp_path, 2)
+    assert result.findings.evaluations == 40
+    assert result.findings.kept > 0
 
 
 @pytest.mark.slow
