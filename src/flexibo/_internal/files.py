@@ -25,7 +25,14 @@ def append_line(path: Path, line: bytes) -> None:
 
 
 def write_atomically(path: Path, content: bytes, *, open_file: Callable[..., Any] = open) -> None:
-    """Write a file so that it has either its old or its new content at every moment, also after a power failure."""
+    """Write a file so that it has either its old or its new content at every moment, also after a power failure.
+
+    A device or a pipe, such as /dev/null, is written to; it is not replaced by a file.
+    """
+    if path.exists() and not path.is_file():
+        with open_file(path, "wb") as file:
+            file.write(content)
+        return
     draft = path.with_name(f".{path.name}.{uuid4().hex}.part")
     try:
         with open_file(draft, "wb") as file:

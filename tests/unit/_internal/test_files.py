@@ -87,3 +87,16 @@ def test_a_synced_folder_is_closed_again(tmp_path: Path, monkeypatch: pytest.Mon
         sync_folder(tmp_path)
     with pytest.raises(OSError, match="descriptor"):
         os.fstat(synced[0])
+
+
+def test_a_pipe_or_device_is_written_to_and_stays_what_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_atomically(path, b"new")
+        assert os.read(reader, 10) == b"new"
+    finally:
+        os.close(reader)
+    assert path.is_fifo()
+    assert list(tmp_path.iterdir()) == [path]
