@@ -154,10 +154,11 @@ def _unpack(history: History, content: bytes, events: int, load: Load) -> None:
         record.impossible.update(own["impossible"])
     for j, found in enumerate(history._objective_records):
         _unpack_series(history, arrays, f"losses-{j}", found.losses)
-        found.counts.update(_dict(arrays, f"keys-{j}", f"counts-{j}"))
-        found.latest.update(_dict(arrays, f"keys-{j}", f"latest-{j}"))
+        keys = arrays[f"keys-{j}"].tolist()  # the three share them
+        found.counts.update(zip(keys, arrays[f"counts-{j}"].tolist(), strict=True))
+        found.latest.update(zip(keys, arrays[f"latest-{j}"].tolist(), strict=True))
         firsts = zip(arrays[f"first-{j}"].tolist(), arrays[f"first-loss-{j}"].tolist(), strict=True)
-        found.first.update(zip(arrays[f"keys-{j}"].tolist(), firsts, strict=True))
+        found.first.update(zip(keys, firsts, strict=True))
 
 
 def _read(content: bytes, events: int) -> Mapping[str, AnyArray]:
