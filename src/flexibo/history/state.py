@@ -155,7 +155,7 @@ def _unpack(history: History, content: bytes, events: int, load: Load) -> None:
     for j, found in enumerate(history._objective_records):
         _unpack_series(history, arrays, f"losses-{j}", found.losses)
         keys = arrays[f"keys-{j}"].tolist()  # the three share them
-        found.counts.update(zip(keys, arrays[f"counts-{j}"].tolist(), strict=True))
+        found.counts.update(dict(zip(keys, arrays[f"counts-{j}"].tolist(), strict=True)))
         found.latest.update(zip(keys, arrays[f"latest-{j}"].tolist(), strict=True))
         firsts = zip(arrays[f"first-{j}"].tolist(), arrays[f"first-loss-{j}"].tolist(), strict=True)
         found.first.update(zip(keys, firsts, strict=True))

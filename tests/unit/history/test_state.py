@@ -102,6 +102,13 @@ def test_a_history_begins_with_a_state_and_goes_on_as_if_it_had_replayed_all_eve
         assert_same(begun(study.history, after), study.history)
 
 
+def test_the_readings_of_each_design_are_restored() -> None:
+    history = busy_study().history
+    for found, wanted in zip(begun(history)._objective_records, history._objective_records, strict=True):
+        assert (found.counts, found.first, found.latest) == (wanted.counts, wanted.first, wanted.latest)
+        assert sum(found.counts.values()) > 0
+
+
 def test_the_next_question_is_the_same() -> None:
     study = busy_study()
     asked = study._optimizer.ask(study.history)
