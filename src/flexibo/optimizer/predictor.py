@@ -102,11 +102,19 @@ class Predictor:
     def belief_around(
         self, history: History, belief: Belief, best: IntArray, rng: np.random.Generator, *, likely: bool = False
     ) -> Belief:
-        """The belief in the designs of the history, the best candidates (rows of a belief), and others around these."""
+        """The belief in the designs of the history, the best candidates (rows of a belief), and others around these.
+
+        What is left of the region is told by all candidates, so its volumes are those of the given belief.
+        """
         parents = belief.designs[best]
         near = around(history.space, self.m // 2, parents, rng)
         designs = _possible(history, (history.designs + parents + near).unique(), likely=likely)
-        return self._with_region(history, replace(self._believe(history, designs), reference=belief.reference))
+        finer = self._with_region(history, replace(self._believe(history, designs), reference=belief.reference))
+        if belief.region is None or finer.region is None or finer.region.is_gone:
+            return finer
+        whole = belief.region
+        region = replace(finer.region, volume=whole.volume, optimistic_volume=whole.optimistic_volume)
+        return replace(finer, region=region)
 
     def _with_region(self, history: History, belief: Belief) -> Belief:
         """A belief with its Pareto region, for methods that are about it."""

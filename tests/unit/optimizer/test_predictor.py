@@ -92,7 +92,10 @@ def test_the_belief_around_the_best_has_what_is_known_the_best_and_designs_near_
     assert 4 < len(finer.designs) <= 4 + 40 // 2
     assert set(finer.designs) - set(belief.designs)
     assert finer.reference.tolist() == belief.reference.tolist()
+    assert belief.region is not None
     assert finer.region is not None
+    assert finer.region.volume == belief.region.volume
+    assert len(finer.region.alive) == len(finer.designs)
 
 
 def test_few_readings_of_a_start_are_stretched_to_the_range_of_ten() -> None:
