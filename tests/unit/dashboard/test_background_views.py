@@ -211,7 +211,8 @@ def test_the_views_of_a_replaced_study_are_computed_again(
     views, picture = BackgroundViews(follower), FakeRequest()
     picture.may.set()
     answered(views, picture)
-    (tmp_path / "study.db").unlink()
+    for file in tmp_path.glob("study.db*"):
+        file.unlink()
     other = make_study(storage=follower._url, seed=5)
     other.note("one")
     follower.look(3, nothing)

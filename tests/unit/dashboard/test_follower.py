@@ -63,12 +63,13 @@ def test_there_is_no_look_where_nothing_can_have_changed(make_study: Callable[..
 def test_another_study_in_its_place_is_read_from_the_beginning(
     make_study: Callable[..., Study], functions: Functions, tmp_path: Path
 ) -> None:
-    url, path = f"sqlite:///{tmp_path}/study.db", tmp_path / "study.db"
+    url = f"sqlite:///{tmp_path}/study.db"
     make_study(storage=url, budget=40).run(functions)
     follower = follower_of(url)
     follower.look(1, nothing)
     before = follower.version
-    path.unlink()
+    for file in tmp_path.glob("study.db*"):
+        file.unlink()
     make_study(storage=url, budget=77, seed=3)
     follower.look(2, nothing)
     assert follower.problem == ""
