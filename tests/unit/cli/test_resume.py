@@ -105,7 +105,8 @@ class TestTrust:
         """A copy of the study whose first event says something else of its origin."""
         events = [dict(event) for event in open_storage("sqlite:///toy.db", "toy").read()]
         events[0]["origin"] = origin
-        (Path.cwd() / "toy.db").unlink()
+        for file in Path.cwd().glob("toy.db*"):
+            file.unlink()
         contents: list[Content] = list(events)
         open_storage("sqlite:///toy.db", "toy").commit(0, lambda _: contents)
 
