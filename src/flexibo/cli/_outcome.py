@@ -84,13 +84,13 @@ def resume_command(url: str, name: str, options: Mapping[str, object]) -> str:
     return command if storage else f"{command} (with {STORAGE_VARIABLE} set to the storage)"
 
 
-def larger_budget(budget: float | None) -> str:
-    """Twice a budget, as it can be typed.
+def larger_budget(budget: float | None, spent: float = 0.0) -> str:
+    """Twice a budget, or what was spent if that is more, as it can be typed.
 
-    >>> larger_budget(45.0), larger_budget(1800.0)
-    ('90s', '60m')
+    >>> larger_budget(45.0), larger_budget(1800.0), larger_budget(10.0, 39.98)
+    ('90s', '60m', '80s')
     """
-    seconds = 2 * (budget or 30.0)
+    seconds = 2.0 * max(budget or 30.0, 0.0 if budget is None or spent <= budget else math.ceil(spent))
     for unit, length in (("d", 86400.0), ("h", 3600.0), ("m", 60.0)):
         if seconds >= 2 * length and seconds % length == 0:
             return f"{seconds / length:g}{unit}"
@@ -204,7 +204,9 @@ def _lines(study: Study, about: Report) -> list[str]:
     elif count_attempts(study) == about.attempts and not about.is_confirming:
         found.insert(0, f"Nothing was measured: the study had ended before. {study.stopped}")
     if study.budget is not None and study.stop_kind is StopKind.BUDGET:
-        found.append(f"Resume with a larger budget: {about.more({'--budget': larger_budget(study.budget)})}")
+        found.append(
+            f"Resume with a larger budget: {about.more({'--budget': larger_budget(study.budget, study.spent)})}"
+        )
     if study.stop_kind is StopKind.RULE:
         found += _rule_lines(study, about)
     return found
@@ -213,8 +215,9 @@ def _lines(study: Study, about: Report) -> list[str]:
 def _rule_lines(study: Study, about: Report) -> list[str]:
     """How to resume a study that its stop rules ended: none of them depends on the budget."""
     most = study.stop.get("max_evaluations", math.inf)
-    if len(study.history.asked) >= most:
-        return [f"Resume with more evaluations: {about.more({'--max-evaluations': f'{2 * most:g}'})}"]
+    asked = len(study.history.asked)
+    if asked >= most:
+        return [f"Resume with more evaluations: {about.more({'--max-evaluations': f'{2 * asked:g}'})}"]
     if share := study.stop.get("certified_error"):
         return [f"Resume with a smaller error: {about.more({'--certified-error': f'{50.0 * share:g}%'})}"]
     return []
