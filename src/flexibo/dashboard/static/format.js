@@ -66,13 +66,13 @@ export const unitOf = (label) => /\[([^\]]*)\]\s*$/.exec(label ?? "")?.[1] ?? ""
 export const withUnit = (value, unit, digits) => `${number(value, digits)}${unit && isNumber(value) ? ` ${unit}` : ""}`;
 
 /** How many digits of a number that somebody chose are shown: all of a whole number, six of others. */
-const digitsOf = (value) => (Number.isInteger(value) ? 16 : 6);
+const chosenDigits = (value) => (Number.isInteger(value) ? 16 : 6);
 
 /** A number that somebody chose, such as a budget or a bound. */
-export const given = (value, unit) => withUnit(value, unit, digitsOf(value));
+export const given = (value, unit) => withUnit(value, unit, chosenDigits(value));
 
 /** The value of an option. */
-export const optionValue = (value) => (isNumber(value) ? number(value, digitsOf(value)) : value === null ? MISSING : String(value));
+export const optionValue = (value) => (isNumber(value) ? number(value, chosenDigits(value)) : value === null ? MISSING : String(value));
 
 /** A design in one line. */
 export const designText = (design) => Object.entries(design ?? {}).map(([name, value]) => `${name}=${optionValue(value)}`).join(", ");
