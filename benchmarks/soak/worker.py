@@ -172,8 +172,10 @@ class Worker:
             try:
                 with self._post.plan.opened() as study:
                     return self.by_hand(study) if self._post.by_hand else self.running(study)
-            except LogReplacedError:
+            except LogReplacedError as error:
                 self._journal.write("left")
+                if self._post.on_error == "leave":
+                    return str(error)
             except StorageError as error:
                 self.errors += 1
                 if self._post.on_error == "raise" or self.errors > MOST_ERRORS:
@@ -211,7 +213,7 @@ class Worker:
             study.run(functions, executor=executor, progress=False)
         except LogReplacedError:
             for evaluation in executor.unstored:
-                self.heard(evaluation, "kept")
+                self._kept(evaluation)
             raise
         return study.stopped
 
@@ -233,6 +235,11 @@ class Worker:
         """Write down what the study made of an answer."""
         self._journal.write(outcome, evaluation.number, token=evaluation.token)
 
+    def _kept(self, evaluation: Evaluation) -> None:
+        """Write down that an answer was kept beside the study; if a file was removed, it may be stored, too."""
+        if self._post.on_error != "leave":
+            self.heard(evaluation, "kept")
+
     def _tell(self, study: Study, evaluation: Evaluation, answer: Answer) -> None:
         start = time.monotonic()
         try:
@@ -245,7 +252,7 @@ class Worker:
                 raise
             self.heard(evaluation, "refused")
         except LogReplacedError:
-            self.heard(evaluation, "kept")
+            self._kept(evaluation)
             self._untold = None
             raise
         else:
