@@ -47,12 +47,12 @@ def test_the_reference_waits_for_a_feasible_design() -> None:
         "ms": lambda d: (100 * float(d["x"]), 1.0),  # type: ignore[arg-type]
     }
     objectives = [Objective("error"), Objective("joules"), Objective("ms", at_most=4.0)]
-    study = Study(space, objectives, seed=3, budget=70, candidates=100)
+    study = Study(space, objectives, seed=3, budget=80, candidates=100)
     study.run(functions)
     front = [row.design for row in study.front()]
     assert all(functions["ms"](design)[0] <= 4.0 for design in front)
     assert min(functions["error"](design)[0] for design in front) < 0.79  # 0.783 is the least that is legal
-    assert min(functions["joules"](design)[0] for design in front) < 0.02
+    assert min(functions["joules"](design)[0] for design in front) < 0.01
     assert study.summary().hypervolume > 0
 
 
