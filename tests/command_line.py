@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sqlite3
 import struct
 from contextlib import closing
@@ -101,6 +102,13 @@ def mentions(text: object, *facts: object) -> bool:
         return r"(?<!\w)" * fact[:1].isalnum() + re.escape(fact) + r"(?!\w)" * fact[-1:].isalnum()
 
     return re.search(".*?".join(whole(str(fact)) for fact in facts), " ".join(str(text).split())) is not None
+
+
+def offered(text: object, word: str) -> list[str]:
+    """The arguments of the first command with this word that a text offers for copying: what ends its line."""
+    found = re.search(rf"flexibo {re.escape(word)}\b[^\n]*", str(text))
+    assert found, text
+    return shlex.split(found[0])[1:]
 
 
 def refusal(*arguments: object, **how: Any) -> str:

@@ -7,6 +7,7 @@ SQLAlchemy inside functions, so that help and completion stay fast.
 
 from __future__ import annotations
 
+import os
 from typing import Annotated, NoReturn
 
 import typer
@@ -15,6 +16,7 @@ import flexibo
 from flexibo.cli._exit_status import MEANINGS, exit_with_status
 from flexibo.cli._help import LazyGroup
 from flexibo.cli._logs import VARIABLE, log_as_json_lines
+from flexibo.errors import InvalidValueError
 
 app = typer.Typer(
     name="flexibo",
@@ -53,3 +55,7 @@ def options(
     """Multi-objective optimisation under a budget, one objective of one design at a time."""
     if log_json:
         log_as_json_lines()
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        raise InvalidValueError("The working folder was removed; change to one that exists, as in: cd ~") from None

@@ -16,6 +16,7 @@ from typing import NoReturn
 import typer
 
 import flexibo
+from flexibo._internal.text import shortened_words
 from flexibo.cli._logs import complain
 from flexibo.errors import FlexiBOError, MachineError, MissingExtraError
 from flexibo.storage import NoSuchStorageError, StorageError
@@ -91,7 +92,7 @@ def _report(error: BaseException) -> ExitStatus:
             "report it with the lines above."
         )
     if status is not ExitStatus.UNREAD:
-        _print_error(text if status is ExitStatus.FAULT else f"flexibo: {text}")
+        _print_error(text if status is ExitStatus.FAULT else f"flexibo: {shortened_words(text)}")
     return status
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from datetime import datetime, timezone
 
 import typer
 
-from flexibo._internal.text import printable
+from flexibo._internal.text import json_text, printable
 
 VARIABLE = "FLEXIBO_LOG_JSON"
 logger = logging.getLogger("flexibo")
@@ -29,7 +28,7 @@ class JSONLines(logging.Formatter):
         line |= getattr(record, "facts", {})
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
-        return json.dumps(line, default=str)
+        return json_text(line)
 
 
 def log_as_json_lines() -> None:

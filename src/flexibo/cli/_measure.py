@@ -11,6 +11,7 @@ import typer
 
 from flexibo._internal.numbers import cost_unit, format_budget, format_spent
 from flexibo._internal.text import printable, printable_line
+from flexibo.cli._advice import StudyPlace
 from flexibo.cli._options import ExecutionOptions, StudyOptions
 from flexibo.cli._progress_lines import ProgressLines
 from flexibo.cli._signals import terminable
@@ -74,6 +75,7 @@ def measure(
     functions: Mapping[str, Measure],
     objectives: Collection[str],
     chosen: ExecutorChoice,
+    place: StudyPlace,
     *,
     idle: float | None,  # how long to wait for other processes; None: for ever
     manual: Collection[str] = (),  # what people measure meanwhile
@@ -90,7 +92,7 @@ def measure(
         typer.echo(
             printable(
                 f"Measuring {', '.join(objectives)}; other processes must measure {', '.join(others)} of study "
-                f"{study.name!r}, with flexibo worker --only {','.join(others)}."
+                f"{study.name!r}, with: {place.measuring('worker', options={'--only': ','.join(others)})}"
             )
         )
     with closing(_open_executor(chosen, objectives)) as opened, terminable():

@@ -17,11 +17,12 @@ from rich.text import Text
 from flexibo import plots
 from flexibo._internal.numbers import cost_unit, format_budget, format_number, format_spent
 from flexibo._internal.text import printable_line
+from flexibo.cli._advice import StudyPlace
 from flexibo.cli._exit_status import ExitStatus
 from flexibo.cli._logs import complain
 from flexibo.cli._measure import is_interrupted
-from flexibo.cli._storage import STORAGE_VARIABLE, has_password, short_url
-from flexibo.cli._text import counted, print_json, printable_console, typed_command
+from flexibo.cli._storage import short_path, short_url
+from flexibo.cli._text import counted, print_json, printable_console
 from flexibo.errors import InvalidValueError, MissingExtraError
 from flexibo.history.events import Failed, Told
 from flexibo.history.measurements import QueuedDesign
@@ -79,9 +80,7 @@ class Report:
 
 def resume_command(url: str, name: str, options: Mapping[str, object]) -> str:
     """The command that resumes a stored study; a URL with a password is left to the environment."""
-    storage = None if has_password(url) else short_url(url)
-    command = typed_command(["flexibo", "resume"], {"--storage": storage, "--name": name, **options})
-    return command if storage else f"{command} (with {STORAGE_VARIABLE} set to the storage)"
+    return StudyPlace(url, name).command("resume", options=options)
 
 
 def larger_budget(budget: float | None, spent: float = 0.0) -> str:
@@ -106,6 +105,7 @@ def report(study: Study, about: Report, *, ran: bool, queued: Sequence[QueuedDes
 
     `queued` is what was queued to be confirmed.
     """
+    place = StudyPlace(about.url, study.name)
     if about.json:
         confirming = {"confirming": confirming_facts(study, queued)} if about.is_confirming else {}
         print_json({**facts(study, about.url, about.command, ran=ran), "by_hand": list(about.manual), **confirming})
@@ -113,14 +113,14 @@ def report(study: Study, about: Report, *, ran: bool, queued: Sequence[QueuedDes
         with printable_console() as console:
             if ran:
                 _print_end(study, console)
-            draw_front(study, about.picture, console)
+            draw_front(study, about.picture, console, place)
         waits = about.manual and (not ran or study.stop_kind in (None, StopKind.MANUAL))
         lines = _manual_lines(study, about, ran=ran) if waits else _lines(study, about)
         if about.is_confirming:
-            lines = [confirming_line(study, queued), *_raised_line(study, about.budget), *lines]
+            lines = [confirming_line(study, queued, place), *_raised_line(study, about.budget), *lines]
         for line in lines:
             typer.echo(printable_line(line))
-    exit_after(study, ran=ran)
+    exit_after(study, place, ran=ran)
 
 
 def show(study: Study, console: Console) -> None:
@@ -156,18 +156,18 @@ def facts(study: Study, url: str, command: str, *, ran: bool) -> dict[str, Any]:
     }
 
 
-def exit_after(study: Study, *, ran: bool) -> None:
+def exit_after(study: Study, place: StudyPlace, *, ran: bool) -> None:
     """Exit with the status of an interrupted run, unless it was an earlier one, or if an objective gave no value."""
     if ran and study.stop_kind is StopKind.TERMINATED:
         raise typer.Exit(ExitStatus.TERMINATED)
     if ran and is_interrupted(study):
         raise typer.Exit(ExitStatus.INTERRUPTED)
-    if complaint := failure(study):
+    if complaint := failure(study, place):
         complain(complaint)
         raise typer.Exit(ExitStatus.NOTHING)
 
 
-def failure(study: Study) -> str:
+def failure(study: Study, place: StudyPlace) -> str:
     """Which objectives failed so often that the study stopped or has no front, and what to do; empty if none did."""
     history = study.history
     tried = {
@@ -182,7 +182,9 @@ def failure(study: Study) -> str:
     ]
     if not found and not failing(history):
         return ""
-    found.append("Fix the cause and run the same command again; flexibo status shows the failures and their reasons.")
+    found.append(
+        f"Fix the cause and run the same command again. The failures and their reasons: {place.command('status')}"
+    )
     return printable_line(" ".join(found))
 
 
@@ -235,7 +237,7 @@ def confirming_facts(study: Study, queued: Sequence[QueuedDesign]) -> dict[str, 
     }
 
 
-def confirming_line(study: Study, queued: Sequence[QueuedDesign]) -> str:
+def confirming_line(study: Study, queued: Sequence[QueuedDesign], place: StudyPlace) -> str:
     """What became of the designs that were queued to be confirmed, in a sentence."""
     found = confirming_facts(study, queued)
     if not queued:
@@ -243,9 +245,11 @@ def confirming_line(study: Study, queued: Sequence[QueuedDesign]) -> str:
     lacking, waiting = found["designs"] - found["confirmed"], found["still_queued"]
     said = [f"Confirmed {found['confirmed']} of {counted(found['designs'], 'design')}."]
     if waiting:
-        said.append(f"{waiting} {'is' if waiting == 1 else 'are'} still queued; flexibo status lists the queue.")
+        said.append(f"{waiting} {'is' if waiting == 1 else 'are'} still queued.")
     if lacking > waiting:
         said.append(f"{lacking - waiting} failed, or the budget did not pay for {'it' if lacking == 1 else 'them'}.")
+    if waiting:
+        said.append(f"The queue: {place.command('status')}")
     return " ".join(said)
 
 
@@ -264,13 +268,11 @@ def _readings_missing(study: Study, queued: QueuedDesign) -> list[int]:
 
 
 def _manual_lines(study: Study, about: Report, *, ran: bool) -> list[str]:
-    password = has_password(about.url)
-    where: dict[str, object] = {"--storage": None if password else short_url(about.url), "--name": study.name}
-    ask = typed_command(["flexibo", "ask"], {**where, "--only": list(about.manual) if ran else []})
-    tell = typed_command(["flexibo", "tell", "NAME", "VALUE", "--cost", "COST"], where)
+    place = StudyPlace(about.url, study.name)
+    ask = place.command("ask", options={"--only": list(about.manual) if ran else []})
+    tell = place.command("tell", "NAME", "VALUE", "--cost", "COST")
     return [
         f"The study {study.name!r} is stored in {short_url(about.url)}; measured by hand: {', '.join(about.manual)}.",
-        *([f"Set {STORAGE_VARIABLE} to the storage for these commands."] if password else []),
         f"Ask what to measure:  {ask}",
         f"Answer:               {tell}",
         *([f"Then resume with:     {about.command}"] if ran else []),
@@ -324,20 +326,18 @@ def picture_beside(usual: Path, copy: Path | None) -> PictureFile:
     path = usual
     if copy is not None:
         path = copy.with_name(usual.name if copy.stem == usual.stem else f"{copy.stem}-{usual.name}")
-    return PictureFile(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+    return PictureFile(short_path(path))
 
 
-def draw_front(study: Study, picture: PictureFile, console: Console) -> None:
+def draw_front(study: Study, picture: PictureFile, console: Console, place: StudyPlace) -> None:
     """Draw the front, if there is one; a file that flexibo did not draw is replaced only if it was typed."""
     found = study.hand_over()
     if not found.front and not found.promising:
         return
     if not picture.is_typed and os.path.lexists(picture.path) and not is_drawn_by_flexibo(picture.path):
-        _print(
-            console,
-            f"No picture: {picture.path} exists and was not drawn by flexibo. Draw another one with: flexibo front "
-            "--out FILE.png",
-        )
+        other = picture.path.with_name(f"{picture.path.stem}-front.png")
+        command = place.command("front", options={"--out": other})
+        _print(console, f"No picture: {picture.path} exists and was not drawn by flexibo. Draw it with: {command}")
         return
     try:
         save_picture(study, picture.path, console)
@@ -358,4 +358,4 @@ def save_picture(study: Study, out: Path, console: Console) -> None:
 
 
 def _print(console: Console, text: str) -> None:
-    console.print(text, markup=False, highlight=False)
+    console.print(text, markup=False, highlight=False, soft_wrap=True)

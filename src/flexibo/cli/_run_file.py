@@ -13,7 +13,9 @@ import typer
 
 from flexibo._internal.numbers import cost_unit, format_budget, format_spent
 from flexibo._internal.text import printable, printable_line
+from flexibo.cli._advice import StudyPlace
 from flexibo.cli._dry_run import show_plan
+from flexibo.cli._help import TypeAgainError
 from flexibo.cli._measure import (
     MANUAL_IDLE_SECONDS,
     Confirming,
@@ -26,16 +28,16 @@ from flexibo.cli._measure import (
 )
 from flexibo.cli._options import ExecutionOptions, StudyOptions
 from flexibo.cli._outcome import PictureFile, Report, picture_beside, report, resume_command, typed_picture
-from flexibo.cli._storage import storage_url, stored_origin
-from flexibo.cli._text import count_of_designs, counted, typed_command
+from flexibo.cli._storage import short_path, storage_url, stored_origin
+from flexibo.cli._text import count_of_designs, counted
 from flexibo.errors import InvalidValueError, SettingsDifferError, UnknownNameError
 from flexibo.history.events import Noted
 from flexibo.history.measurements import QueuedDesign
-from flexibo.storage import shown_url
 from flexibo.study import Study
 from flexibo.study.stored import stored_study
 from flexibo.studyfile import ExecutorChoice, StudyFile, has_changed, is_from_file, read_study_file, stored_file
 from flexibo.studyfile.file import dependence_hints, file_stem
+from flexibo.studyfile.file_origin import UnnamedFileError
 from flexibo.systems.catalogue import SYSTEMS
 from flexibo.systems.recorded import recordings
 
@@ -81,7 +83,10 @@ def join_study(given: StudyOptions, file: Path | None) -> tuple[Study, StudyFile
     origin = stored_origin(url, name)
     if not is_from_file(origin):
         return None
-    found = stored_file(origin, name)
+    try:
+        found = stored_file(origin, name)
+    except UnnamedFileError as error:
+        raise TypeAgainError(error.problem, "--file", short_path(error.path)) from None
     return found.joined(url, name, lease=lease), found.measuring_for(url), url
 
 
@@ -115,8 +120,12 @@ def run_file(
         settings["budget"] = opening_budget(url, name, given.budget_seconds)
     study = _open_study(file, {**settings, "storage": url})
     set_budget(study, given, quiet=json)
-    command = partial(typed_command, ["flexibo", "run", str(path)])
+    place = StudyPlace(given.storage if given.is_storage_typed else "", given.name)
     again = _typed_again(given, execution)
+
+    def command(options: Mapping[str, object]) -> str:
+        return place.command("run", str(path), options=options)
+
     about = Report.before(study, url, command, again, picture, manual=file.by_hand, json=json)
     _measure_and_report(study, file.measuring_for(url), execution, executor, about)
 
@@ -166,6 +175,7 @@ def _measure_and_report(
             file.measures,
             objectives,
             executor,
+            StudyPlace(about.url, study.name, study.history.origin),
             idle=idle,
             manual=file.by_hand,
             confirming=confirming,
@@ -195,15 +205,12 @@ def _study_settings(file: StudyFile, given: StudyOptions) -> dict[str, Any]:
 
 
 def _typed_again(given: StudyOptions, execution: ExecutionOptions) -> dict[str, object]:
-    """The options that must be typed again to resume."""
-    storage = given.storage if given.is_storage_typed else ""
+    """The options that must be typed again to resume, besides those that name the study."""
     return {
         "--budget": given.budget,
         **_rules_again(given),
         "--method": given.method,
         "--seed": None if given.seed is None else str(given.seed),
-        "--storage": shown_url(storage) if storage else "",
-        "--name": given.name,
         **_execution_again(execution),
     }
 

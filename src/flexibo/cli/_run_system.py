@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from flexibo.cli._advice import StudyPlace
 from flexibo.cli._build_system import BuiltSystem, build_system, rebuild_system, recorded_table, system_request
 from flexibo.cli._measure import (
     Confirming,
@@ -72,8 +73,8 @@ def resume_system(
     if not study.history.origin.get("system"):
         raise InvalidValueError(
             f"Study {study.name!r} was made by a program, which has its functions; continue there, with "
-            f"Study.load({shown_url(url)!r}, {study.name!r}).run({{...}}), or with flexibo worker "
-            "--functions MODULE:NAME."
+            f"Study.load({shown_url(url)!r}, {study.name!r}).run({{...}}), or name its functions: "
+            f"{StudyPlace.typed(given.storage, given.name).command('worker', '--functions', 'MODULE:NAME')}"
         )
     only = leading_objectives(study.history, execution.only) if execution.only else ()
     built = rebuild_system(study, options, only, budget=given.budget_seconds or study.budget)
@@ -146,7 +147,10 @@ def _measure_and_report(
         introduce_system(system)
     objectives = leading_objectives(study.history, execution.only)
     idle = execution.idle_seconds
-    queued = measure(study, system.functions, objectives, executor, idle=idle, confirming=confirming, quiet=about.json)
+    place, quiet = StudyPlace(about.url, study.name), about.json
+    queued = measure(
+        study, system.functions, objectives, executor, place, idle=idle, confirming=confirming, quiet=quiet
+    )
     report(study, about, ran=True, queued=queued)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,9 +46,27 @@ def short_url(url: str) -> str:
     return shown_url(url)
 
 
+def short_path(path: Path) -> Path:
+    """A path relative to the working folder, if it is in it."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
 def has_password(url: str) -> bool:
     """Whether a storage URL must not be printed as it is."""
     return shown_url(url) != url
+
+
+def shown_words(words: Sequence[str]) -> list[str]:
+    """The words of a command as they can be shown: without passwords.
+
+    >>> shown_words(["--storage=postgresql://ada:secret@board/studies", "a b"])
+    ['--storage=postgresql://ada:***@board/studies', 'a b']
+    """
+    found = []
+    for word in words:
+        option, sign, value = word.partition("=") if word.startswith("--storage=") else ("", "", word)
+        found.append(f"{option}{sign}{shown_url(value) if '://' in value else value}")
+    return found
 
 
 def is_stored(url: str, name: str) -> bool:

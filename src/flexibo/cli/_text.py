@@ -8,15 +8,13 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from json import dumps
-from math import isfinite
 from textwrap import wrap
 
 import typer
 from rich.console import Console
 
 from flexibo._internal.numbers import format_number
-from flexibo._internal.text import printable, printable_line
+from flexibo._internal.text import json_text, printable, printable_line
 
 _HARD_SPACE = "\xa0"
 _TIMES = re.compile(r"\b\d+(\.\d+)? (s|min|h|d)\b( ago\b)?|\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\b")
@@ -33,15 +31,7 @@ def printable_console() -> Iterator[Console]:
 
 def print_json(value: object) -> None:
     """Print a value as strict JSON: numbers that are not finite are null, and control characters are escaped."""
-    typer.echo(dumps(_strict(value), indent=2, allow_nan=False))
-
-
-def _strict(value: object) -> object:
-    if isinstance(value, Mapping):
-        return {str(key): _strict(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_strict(item) for item in value]
-    return None if isinstance(value, float) and not isfinite(value) else value
+    typer.echo(json_text(value, indent=2))
 
 
 def squeezed(text: str) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 
 import typer
 
+from flexibo.cli._advice import StudyPlace
 from flexibo.cli._build_system import rebuild_system
 from flexibo.cli._logs import logger, logs_json_lines
 from flexibo.cli._measure import leading_objectives
@@ -37,8 +38,8 @@ POLL_SECONDS = 1.0  # how often to look for a study that does not exist yet
 
 def find_study(
     given: StudyOptions, file: Path | None, *, needs_file: bool, lease: float, patience: float
-) -> tuple[Study, StudyFile | None]:
-    """The study to work for, waited for if necessary, and its study file if that measures."""
+) -> tuple[Study, StudyFile | None, StudyPlace]:
+    """The study to work for, waited for if necessary, its study file if that measures, and how commands name it."""
     url, name = storage_url(given.storage) if file is None else "", given.name
     if file is not None:
         found = read_study_file(file)
@@ -48,19 +49,21 @@ def find_study(
         study, found, _ = joined
         if change := note_change(study, found):
             say(change)
-        return study, found
-    return load_study(url, name, lease=lease), None
+        return study, found, StudyPlace(url, name)
+    return load_study(url, name, lease=lease), None, StudyPlace(url, name)
 
 
 def chosen_objectives(
-    study: Study, only: Collection[str], resources: Mapping[str, float], file: StudyFile | None
+    study: Study, only: Collection[str], resources: Mapping[str, float], file: StudyFile | None, place: StudyPlace
 ) -> list[str]:
     """The objectives that are measured here; says why the others are not."""
     mine, reasons = measurable_objectives(study.history, leading_objectives(study.history, only), resources)
     manual = [name for name in mine if file is not None and name in file.by_hand]
     mine = [name for name in mine if name not in manual]
-    for reason in (*reasons, *(f"{name} is measured by hand: flexibo ask --only {name}." for name in manual)):
+    for reason in reasons:
         say(reason)
+    for name in manual:
+        say(f"{name} is measured by hand: {place.command('ask', options={'--only': name})}")
     if not mine:
         raise InvalidValueError(f"Study {study.name!r} has nothing to measure here; see --only and --resources.")
     return mine

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -13,12 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from flexibo._internal.numbers import cost_unit, format_spent
+from flexibo.cli._advice import StudyPlace
 from flexibo.cli._exit_status import ExitStatus
 from flexibo.cli._options import JSONFlag, StorageURL, StudyName, parsed_names, parsed_seconds
-from flexibo.cli._storage import STORAGE_VARIABLE, load_study, storage_url
+from flexibo.cli._storage import load_study, storage_url
 from flexibo.cli._text import duration, print_json, squeezed
 from flexibo.errors import FlexiBOError, InvalidValueError
-from flexibo.storage import shown_url
 from flexibo.storage.heartbeat import new_detached_worker
 
 if TYPE_CHECKING:
@@ -60,8 +59,8 @@ def ask(
         if json:
             print_json({"study": study.name, "hand": hand, **_facts(claimed, stop, may_take)})
         elif claimed:
-            where = _where(storage, name)
-            lines = _variables(claimed[0], hand) if shell else _lines(study, claimed, may_take, where)
+            place = StudyPlace.typed(storage, name)
+            lines = _variables(claimed[0], hand) if shell else _lines(study, claimed, may_take, place)
             typer.echo("\n".join(lines))
     except BaseException:  # the claims were not printed
         with suppress(FlexiBOError):
@@ -118,7 +117,7 @@ def _facts(claimed: Sequence[Evaluation], stop: Stop | None, lease: float) -> di
     }
 
 
-def _lines(study: Study, claimed: Sequence[Evaluation], lease: float, where: str) -> Iterator[str]:
+def _lines(study: Study, claimed: Sequence[Evaluation], lease: float, place: StudyPlace) -> Iterator[str]:
     """Evaluations for people: what to measure, of which design, why, and how to answer."""
     units = {objective.name: objective.unit for objective in study.objectives}
     unit = cost_unit(study.history.origin)
@@ -132,24 +131,14 @@ def _lines(study: Study, claimed: Sequence[Evaluation], lease: float, where: str
             yield f"  {squeezed(option).ljust(width)}  {exact}"
         price = f"; expected cost {format_spent(evaluation.cost, None, unit)}" if evaluation.cost else ""
         yield squeezed(f"Why: {evaluation.why}{price}.")
-        several = " ".join(f"{shlex.quote(one)}=VALUE" for one in evaluation.yields)
-        value = "VALUE" if len(evaluation.yields) == 1 else several
-        yield squeezed(f"Answer with: flexibo tell {evaluation.label} {value} --cost COST{where}")
+        values = ["VALUE"] if len(evaluation.yields) == 1 else [f"{one}=VALUE" for one in evaluation.yields]
+        yield squeezed(f"Answer with: {place.command('tell', evaluation.label, *values, '--cost', 'COST')}")
         yield ""
     try:
         until = f" (until {(datetime.now() + timedelta(seconds=lease)).strftime('%Y-%m-%d %H:%M')})"
     except OverflowError:
         until = ""
     yield f"Nobody else is asked the same for {duration(lease)}{until}."
-
-
-def _where(storage: str, name: str) -> str:
-    typed = (
-        f" --storage {shlex.quote(shown_url(storage))}"
-        if storage and storage != os.environ.get(STORAGE_VARIABLE)
-        else ""
-    )
-    return typed + (f" --name {shlex.quote(name)}" if name else "")
 
 
 def _variables(evaluation: Evaluation, hand: str) -> list[str]:

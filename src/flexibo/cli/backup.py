@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,7 @@ import typer
 from flexibo._internal.text import printable
 from flexibo.cli._files import check_free, whole_file, write_whole
 from flexibo.cli._options import StorageURL, StudyName
-from flexibo.cli._text import counted
+from flexibo.cli._text import counted, typed_command
 from flexibo.cli.verify import place_url
 from flexibo.errors import InvalidValueError
 
@@ -52,7 +53,8 @@ def _events(url: str, name: str, out: Path, *, force: bool) -> str:
     copy = study_copy(url, name or None)
     write_whole(out, event_lines(copy), force=force)
     events = counted(len(copy.contents), "event")
-    return f"{out} has the {events} of study {copy.name!r}; flexibo import {out} brings it back."
+    command = typed_command(["flexibo", "import", str(out)], {"--storage": f"sqlite:///{_free_database(out)}"})
+    return f"{out} has the {events} of study {copy.name!r}. Bring it back with: {command}"
 
 
 def _database(url: str, name: str, out: Path, *, force: bool) -> str:
@@ -63,4 +65,16 @@ def _database(url: str, name: str, out: Path, *, force: bool) -> str:
     with whole_file(out, force=force) as draft:
         found = back_up(url, draft)
     studies = ", ".join(f"{study.name!r} ({counted(study.events, 'event')})" for study in found)
-    return f"{out} has {studies}; use it with --storage sqlite:///{out}."
+    command = typed_command(
+        ["flexibo", "status"], {"--storage": f"sqlite:///{out}", "--name": found[0].name if len(found) > 1 else ""}
+    )
+    return f"{out} has {studies}. Look at it with: {command}"
+
+
+def _free_database(out: Path) -> Path:
+    """A name for the database of a copy that no file has: that of the copy, or with a number."""
+    path, number = out.with_suffix(".db"), 1
+    while os.path.lexists(path):
+        number += 1
+        path = out.with_name(f"{out.stem}-{number}.db")
+    return path

@@ -96,10 +96,11 @@ def _queue_only(given: StudyOptions, file: Path | None, wish: Confirming, *, jso
     """Put the designs into the queue, for others to measure."""
     from dataclasses import asdict
 
+    from flexibo.cli._advice import StudyPlace
     from flexibo.cli._run_file import join_study
     from flexibo.cli._storage import load_study, storage_url
     from flexibo.cli._text import print_json, squeezed
-    from flexibo.cli.enqueue import LEASE_SECONDS, NEXT, queued_facts, queued_line
+    from flexibo.cli.enqueue import LEASE_SECONDS, next_line, queued_facts, queued_line
 
     joined = join_study(given, file) if file is not None else None
     lease = given.lease_seconds or LEASE_SECONDS
@@ -114,4 +115,4 @@ def _queue_only(given: StudyOptions, file: Path | None, wish: Confirming, *, jso
             return
         for one in found:
             typer.echo(squeezed(queued_line(study, one)))
-        typer.echo(NEXT)
+        typer.echo(squeezed(next_line(StudyPlace.typed(given.storage, given.name, study.history.origin))))

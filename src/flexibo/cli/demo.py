@@ -29,6 +29,7 @@ def demo(
 
     The study is kept in demo.db in this folder; if there is such a file, in demo-2.db, and so on.
     """
+    from flexibo.cli._advice import StudyPlace
     from flexibo.cli._build_system import demo_system
     from flexibo.cli._measure import is_interrupted
     from flexibo.cli._outcome import exit_after, save_picture, show
@@ -59,7 +60,7 @@ def demo(
             save_picture(study, out, console)
     for line in _what_next(study, database):
         typer.echo(line)
-    exit_after(study, ran=True)
+    exit_after(study, StudyPlace(f"sqlite:///{database}"), ran=True)
 
 
 def new_database(folder: Path = Path()) -> Path:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from flexibo._internal.numbers import cost_unit, format_spent
+from flexibo.cli._advice import StudyPlace
 from flexibo.cli._options import JSONFlag, StorageURL, StudyName, parsed_names, parsed_seconds, typed_option
 from flexibo.cli._storage import load_study, storage_url
 from flexibo.cli._text import design_line, print_json, squeezed
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from flexibo.study import Study
 
 LEASE_SECONDS = 60.0  # never waited for: queueing claims nothing
-NEXT = "It is measured before anything else by 'flexibo resume', the workers of the study, or 'flexibo ask'."
 
 
 def enqueue(
@@ -64,7 +64,14 @@ def enqueue(
             print_json({"study": study.name, "queued": [queued_facts(found)]})
             return
         typer.echo(squeezed(queued_line(study, found)))
-        typer.echo(NEXT)
+        typer.echo(squeezed(next_line(StudyPlace.typed(storage, name, study.history.origin))))
+
+
+def next_line(place: StudyPlace) -> str:
+    """Who measures what is queued; the functions of a study without an origin are in a program."""
+    asking = f"whoever asks: {place.command('ask')}"
+    resuming = f", or: {place.measuring('resume')}" if place.origin else ""
+    return f"It is measured before anything else by the workers of the study, or {asking}{resuming}"
 
 
 def _checked(study: Study, design: list[str], objectives: list[str], budget: str) -> tuple[float | None, Design]:

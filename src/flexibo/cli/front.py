@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,6 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from flexibo._internal.numbers import cost_unit, format_exact, format_number
+from flexibo.cli._advice import StudyPlace
 from flexibo.cli._completion import PICTURES, picture_names
 from flexibo.cli._exit_status import ExitStatus
 from flexibo.cli._options import JSONFlag, StorageURL, StudyName
@@ -95,9 +97,10 @@ def front(
     elif as_csv:
         _write_table(found, row, history)
     elif (found.front or found.promising) and (out is None or table or row is not None):
-        flags = "--measured " * measured + "--possible " * possible
+        flags = {"--measured": measured, "--possible": possible}
+        place = StudyPlace.typed(storage, name, history.origin)
         with printable_console() as console:
-            _print(found, row, copy, console, flags=flags)
+            _print(found, row, copy, console, flags=flags, place=place)
     if proof is not None and not json:
         typer.echo(str(proof), err=as_csv)
     if out is not None and (found.front or found.promising):
@@ -203,7 +206,15 @@ def _write_table(found: HandOver, row: DesignRow | None, history: History) -> No
             writer.writerow(record | {name: without_formula(record[name]) for name in options})
 
 
-def _print(found: HandOver, row: DesignRow | None, copy: StudyCopy, console: Console, *, flags: str) -> None:
+def _print(
+    found: HandOver,
+    row: DesignRow | None,
+    copy: StudyCopy,
+    console: Console,
+    *,
+    flags: Mapping[str, object],
+    place: StudyPlace,
+) -> None:
     from flexibo.study.progress import print_hand_over
 
     history = copy.study.history
@@ -213,12 +224,25 @@ def _print(found: HandOver, row: DesignRow | None, copy: StudyCopy, console: Con
             console.print(Text(line))
     else:
         print_hand_over(history, found, console)
-        if found.front or found.promising:
-            console.print(Text(f"A design in full: flexibo front {flags}--number N"))
-        if found.promising:
-            console.print(Text("Measure what promising designs lack: flexibo confirm [N ...]"))
+        for line in _advice(found, place, flags):
+            console.print(Text(line), soft_wrap=True)
     if "surrogate" in copy.missing and (found.front or found.promising):
         console.print("Predicted with the method's own surrogate: the study's own is not stored.")
+
+
+def _advice(found: HandOver, place: StudyPlace, flags: Mapping[str, object]) -> list[str]:
+    """What to type next, with the number of a row as an example."""
+    rows = (*found.front, *found.promising)
+    lines = [f"A design in full: {place.command('front', options={**flags, '--number': rows[0].number})}"]
+    if found.promising:
+        one = str(found.promising[0].number)
+        is_made_here = bool(place.origin)  # otherwise its functions are in a program
+        lines.append(
+            f"Measure what a promising design lacks: {place.measuring('confirm', one)}"
+            if is_made_here
+            else f"Queue what a promising design lacks: {place.command('confirm', one, options={'--later': True})}"
+        )
+    return lines
 
 
 def _whole(row: DesignRow, history: History, kind: str) -> list[str]:

@@ -193,7 +193,7 @@ def _kept(url: str, name: str, number: int, given: Sequence[str], failed: str | 
         return ""
     objective = os.environ.get("FLEXIBO_OBJECTIVE", "")
     told = event_to_dict(Told(number, _numbers(objective, given), cost))
-    return f" {keep(UnstoredAnswer(study, design, objective, told, why), place.unstored)}"
+    return f" {keep(UnstoredAnswer(study, design, objective, told, why), place.unstored, place.place)}"
 
 
 def _numbers(objective: str, given: Iterable[str]) -> Mapping[str, float]:

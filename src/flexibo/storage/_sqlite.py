@@ -62,8 +62,12 @@ class SQLite:
             )
         if url.query or url.host or url.username:
             raise InvalidValueError(f"Storage {shown} has more than a path; give one like sqlite:///study.db.")
-        # The working folder may change while the storage is open.
-        self.path = Path(url.database).expanduser().absolute()
+        try:  # the working folder may change while the storage is open
+            self.path = Path(url.database).expanduser().absolute()
+        except FileNotFoundError:
+            raise StorageError(
+                f"{shown} is in the working folder, which was removed; change to a folder that exists."
+            ) from None
         self.shown = str(self.path)
         self._create = create
         self._new = False

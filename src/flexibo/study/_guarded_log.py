@@ -47,7 +47,7 @@ class GuardedLog:
     def keep(self, evaluation: Evaluation, given: Told | Failed, why: str) -> str:
         """Keep an answer in a file beside the study and say where; an empty text if the study lives in memory."""
         path = self.log.unstored
-        return "" if path is None else keep(UnstoredAnswer.of(self._name, evaluation, given, why), path)
+        return "" if path is None else keep(UnstoredAnswer.of(self._name, evaluation, given, why), path, self.log.place)
 
     @contextmanager
     def keeping_lost(self) -> Iterator[None]:

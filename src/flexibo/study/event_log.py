@@ -121,6 +121,11 @@ class EventLog:
         """The file for answers that could not be stored; None if the study lives in memory."""
         return getattr(self._storage, "unstored", None)
 
+    @property
+    def place(self) -> str:
+        """The file or the URL of the study, without secrets; empty if it lives in memory."""
+        return str(getattr(self._storage, "place", ""))
+
     def lost_answers(self) -> list[Told | Failed]:
         """The answers, of any worker, that were stored and are not any more: the storage lost them.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -34,16 +35,22 @@ class UnstoredAnswer:
         return cls(study, dict(evaluation.design), evaluation.objective, event_to_dict(answer), why)
 
 
-def keep(unstored: UnstoredAnswer, path: Path, *, clock: Callable[[], float] = time.time) -> str:
-    """Append an answer to a file, or to one in the temporary folder; returns a sentence that says where it is."""
+def keep(unstored: UnstoredAnswer, path: Path, place: str = "", *, clock: Callable[[], float] = time.time) -> str:
+    """Append an answer to a file, or to one in the temporary folder; returns a sentence that says where it is.
+
+    It names the command that brings it back to its study, whose `place` is a file or a URL.
+    """
     fields = {name: getattr(unstored, name) for name in UnstoredAnswer.__dataclass_fields__}
     line = json.dumps({"format": FORMAT, "version": VERSION, **fields, "time": clock()}) + "\n"
-    for place in (path, Path(tempfile.gettempdir()) / path.name):
+    for file in (path, Path(tempfile.gettempdir()) / path.name):
         try:
-            _append(place, line.encode())
+            _append(file, line.encode())
         except OSError:
             continue
-        return f"What was measured is kept in {place}; flexibo import {place} brings it back."
+        url = place if "://" in place or not place else f"sqlite:///{place}"
+        storage = ["--storage", url] if url and "***" not in url else []  # a password is not shown
+        command = shlex.join(["flexibo", "import", str(file), *storage, "--name", unstored.study])
+        return f"What was measured is kept in {file}. Bring it back with: {command}"
     return f"What was measured could not be kept in a file: {line.strip()}"
 
 

@@ -46,6 +46,15 @@ FUNCTION_KEYS = ("function", "valid", "cost")
 PROGRAM_WORD = re.compile(r"[^\s;&|()<>'\"`$={}]+")
 
 
+class UnnamedFileError(StudyFileError):
+    """A study file is only used if the user names it; the command line completes the sentence with a command."""
+
+    def __init__(self, problem: str, path: Path) -> None:
+        super().__init__(f"{problem}: --file {shlex.quote(str(path))}")
+        self.problem = problem
+        self.path = path
+
+
 def is_from_file(origin: Mapping[str, Any]) -> bool:
     """Whether a study was created from a study file."""
     return isinstance(origin.get("study_file"), str) and isinstance(origin.get("sha256"), str)
@@ -54,7 +63,7 @@ def is_from_file(origin: Mapping[str, Any]) -> bool:
 def stored_file(origin: Mapping[str, Any], study: str) -> StudyFile:
     """The study file that the origin of a stored study names, if it may be trusted."""
     path = Path(str(origin["study_file"]))
-    shown, remedy = printable_line(path), "name the file with --file"
+    shown = printable_line(path)
     doubt: Path | None = None
     try:
         path = path.resolve(strict=True) if path.is_absolute() else path
@@ -64,21 +73,39 @@ def stored_file(origin: Mapping[str, Any], study: str) -> StudyFile:
         source = None
     if source is None:
         raise StudyFileError(
-            f"Study {study!r} was created from {shown}, which was not found here; {remedy}, if you have a copy."
+            f"Study {study!r} was created from {shown}, which was not found here; if you have a copy, name it with "
+            "--file FILE."
         )
     if source.digest != origin["sha256"]:
-        raise StudyFileError(
-            f"{shown} has changed since study {study!r} was created from it; check it, and to resume with it, "
-            f"{remedy}: --file {shlex.quote(shown)}."
+        raise UnnamedFileError(
+            f"{shown} has changed since study {study!r} was created from it; check it, and to use it, name it", path
         )
     doubt = doubt or doubtful_beside(nodes_of(source.text, Mistakes(source.shown)), source.path.parent)
     if doubt is not None:
-        raise StudyFileError(
+        raise UnnamedFileError(
             f"{printable_line(doubt)} belongs to another user or may be written by others, so the commands of {shown}, "
-            f"from which study {study!r} was created, are not run; check it, and if you trust it, "
-            f"{remedy}: --file {shlex.quote(shown)}."
+            f"from which study {study!r} was created, are not run; check it, and if you trust it, name it",
+            path,
         )
     return study_file_of(source)
+
+
+def changed_file(origin: Mapping[str, Any]) -> Path | None:
+    """The file that a stored study was created from, if it has changed since and must be named; None otherwise.
+
+    A file that another user can have written is not proposed: the refusal of `stored_file` says why, and what to do.
+    """
+    if not is_from_file(origin) or not os.path.isabs(origin["study_file"]):
+        return None
+    try:
+        path = Path(origin["study_file"]).resolve(strict=True)
+        source = None if doubtful(path) else read_file_text(path)
+        if source is None or source.digest == origin["sha256"]:
+            return None
+        doubt = doubtful_beside(nodes_of(source.text, Mistakes(source.shown)), source.path.parent)
+    except (StudyFileError, ValueError, OSError, RuntimeError):
+        return None
+    return None if doubt else path
 
 
 def has_changed(file: StudyFile, origin: Mapping[str, Any]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.command_line import begun, good, mentions, refusal
+from tests.command_line import begun, good, mentions, offered, refusal
 
 from flexibo import Study
 
@@ -25,9 +25,16 @@ class TestBackup:
         assert mentions(good("verify", "copy.db"), "'net'", "whole")
 
     def test_lines_of_a_study_are_imported_again(self, study: Study) -> None:
-        assert mentions(good("backup", "sqlite:///study.db", "copy.jsonl"), "copy.jsonl", len(study.events), "'net'")
-        good("import", "copy.jsonl", "--storage", "sqlite:///again.db")
-        assert events_of("sqlite:///again.db") == list(study.events)
+        told = good("backup", "sqlite:///study.db", "co py.jsonl")
+        assert mentions(told, "co py.jsonl", len(study.events), "'net'")
+        good(*offered(told, "import"))
+        assert events_of("sqlite:///co py.db") == list(study.events)
+        good(*offered(good("backup", "study.db", "co py.jsonl", "--force"), "import"))
+        assert events_of("sqlite:///co py-2.db") == list(study.events)
+
+    def test_what_is_printed_about_a_copy_can_be_typed(self, study: Study) -> None:
+        begun("other").close()
+        good(*offered(good("backup", "study.db", "co py.db"), "status"), "--no-front")
 
     def test_the_only_database_here_is_meant_without_a_study(self, study: Study) -> None:
         good("backup", "copy.jsonl")

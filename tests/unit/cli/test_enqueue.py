@@ -23,7 +23,7 @@ def queued() -> list[tuple[int, dict[str, object], tuple[str, ...]]]:
 
 def test_a_design_is_put_next_in_line_and_asked_first() -> None:
     shown = good("enqueue", "x=0.25", "k=2", "mode=$(touch pwned)")
-    assert mentions(shown, "0", "error, energy", "x=0.25", "k=2", "flexibo resume", "flexibo ask")
+    assert mentions(shown, "0", "error, energy", "x=0.25", "k=2", "flexibo ask")
     design = {"x": 0.25, "k": 2, "mode": "$(touch pwned)"}
     assert queued() == [(0, design, ("error", "energy"))]
     (asked,) = asked_by_hand()

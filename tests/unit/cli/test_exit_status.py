@@ -28,7 +28,7 @@ from flexibo.errors import (
     unknown_name,
 )
 from flexibo.hardware import MeterError
-from flexibo.storage import NoSuchStorageError, StorageError
+from flexibo.storage import NoSuchStorageError, StorageError, open_storage
 
 ROOT = Path(__file__).parents[3]
 
@@ -166,3 +166,24 @@ class TestBrokenPipes:
         printed = capsys.readouterr().err
         assert printed.startswith("flexibo: [Errno 28]")
         assert printed.count("\n") == 1
+
+
+def test_a_working_folder_that_was_removed_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    outcome = CliRunner().invoke(app, ["run", "study.yaml"])
+    assert isinstance(outcome.exception, InvalidValueError)
+    with pytest.raises(StorageError, match=r"sqlite:///study\.db"):
+        open_storage("sqlite:///study.db", "net")
+
+
+def test_a_value_of_many_characters_is_not_printed_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    def failing() -> NoReturn:
+        raise InvalidValueError(f"--budget is {'9' * 10_000!r}; give less.")
+
+    assert ended(failing) == ExitStatus.MISTAKE
+    shown = capsys.readouterr().err
+    assert mentions(shown, "--budget", "10,003", "give less")
+    assert len(shown) < 1000

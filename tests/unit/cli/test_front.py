@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from tests import command_line
-from tests.command_line import HOSTILE, begun, copied, mentions, worked
+from tests.command_line import HOSTILE, begun, copied, mentions, offered, worked
 
 from flexibo import Objective, Study
 
@@ -71,7 +71,8 @@ class TestFront:
         prices = [words[words.index("%") + 1] for words in _rows(second)]  # after the gain
         assert prices == [f"{row.confirm_cost:.3g}" for row in found.promising]
         assert second.count("~") == sum(len(row.missing) for row in found.promising) + 1
-        assert mentions(shown, "flexibo front --number N", "flexibo confirm")
+        assert good(*offered(shown, "front")[1:]).startswith("Design 1,")
+        assert offered(shown, "confirm")[1:] == [str(found.promising[0].number), "--later"]
         assert found.sentence() in " ".join(shown.split())
 
     def test_a_program_gets_everything(self, study: Study) -> None:
@@ -158,8 +159,18 @@ class TestFront:
         assert "e+" not in table
 
     def test_the_hint_leads_to_the_same_row(self, study: Study) -> None:
-        assert " flexibo front --number N\n" in good()
-        assert good("--measured").endswith(" flexibo front --measured --number N\n")
+        assert offered(good(), "front") == ["front", "--number", "1"]
+        assert offered(good("--measured"), "front") == ["front", "--measured", "--number", "1"]
+
+    def test_the_hints_name_the_study_as_it_was_named(self, study: Study) -> None:
+        study.close()
+        Path("study.db").rename("o d.db")
+        Path("z.db").touch()
+        named = ["--storage", "sqlite:///o d.db", "--name", "net"]
+        shown = good(*named)
+        assert offered(shown, "front") == ["front", *named, "--number", "1"]
+        command_line.good(*offered(shown, "front"))
+        command_line.good(*offered(shown, "confirm"))
 
     def test_no_number_is_cut_and_no_option_broken_at_any_width(self) -> None:
         objectives = [Objective("compressed_size", unit="B"), Objective("milliseconds", unit="ms")]
@@ -190,7 +201,7 @@ class TestFront:
         shown = good("--possible", env={"COLUMNS": "140"})
         assert "standing" in shown
         assert shown.count("possible") == sum(row.standing == "possible" for row in rows) + 1  # and the hint
-        assert "flexibo front --possible --number N" in shown
+        assert offered(shown, "front") == ["front", "--possible", "--number", "1"]
 
     def test_what_is_only_possible_is_no_part_of_the_front_and_numbers_grow_down_the_page(self, study: Study) -> None:
         likely, every = study.hand_over(), study.hand_over(include="possible")

@@ -9,7 +9,7 @@ from functools import cache
 from itertools import pairwise
 
 import pytest
-from tests.command_line import good
+from tests.command_line import good, mentions, refusal
 from typer.testing import CliRunner
 
 import flexibo
@@ -53,6 +53,25 @@ class TestHelp:
             before = help_of(command.name).partition("Examples:")[0]
             for option in re.findall(r"(?<!\w)--[\w-]+", " ".join(command.examples)):
                 assert re.search(rf"{option}\b", before), (command.name, option)
+
+
+class TestNumbers:
+    @pytest.mark.parametrize(
+        ("words", "facts"),
+        [
+            (["resume", "--max-evaluations", "abc"], ["--max-evaluations", "'abc'", "whole number"]),
+            (["resume", "--max-evaluations=0"], ["--max-evaluations", "'0'", "1"]),
+            (["run", "study.yaml", "--seed", "1.5"], ["--seed", "'1.5'", "whole number"]),
+            (["demo", "--budget", "much"], ["--budget", "'much'", "number"]),
+        ],
+    )
+    def test_what_is_none_or_out_of_range_is_one_sentence(self, words: list[str], facts: list[str]) -> None:
+        said = refusal(*words)
+        assert mentions(said, *facts)
+        assert "Input" not in said
+
+    def test_a_long_one_is_cut(self) -> None:
+        assert len(refusal("resume", "--max-evaluations", "x" * 10_000)) < 1000
 
 
 class TestStartUp:

@@ -102,3 +102,10 @@ def test_the_help_names_option_and_variable() -> None:
     shown = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).output
     assert "--log-json" in shown
     assert "FLEXIBO_LOG_JSON" in shown
+
+
+def test_numbers_that_are_not_finite_are_null() -> None:
+    made = record()
+    made.facts = {"cost": float("nan"), "values": {"a": float("inf")}}
+    found = json.loads(JSONLines().format(made), parse_constant=pytest.fail)
+    assert (found["cost"], found["values"]) == (None, {"a": None})

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.command_line import SPACE, begun, good, mentions
+from tests.command_line import SPACE, begun, good, mentions, offered
 
 from flexibo import Objective, Study
 from flexibo.cli import _measure as measuring
@@ -80,10 +80,11 @@ class TestObjectives:
         shown = good(
             "run", "toy", "--recorded", "--method", "random", "--only", "energy_millijoules", "--idle", "0.1s", *storage
         )
-        assert mentions(shown, "energy_millijoules", "'toy-table'", "flexibo worker --only error_percent")
+        assert mentions(shown, "energy_millijoules", "'toy-table'")
+        assert offered(shown, "worker")[-2:] == ["--only", "error_percent"]
         asked_for = {evaluation.objective for evaluation in Study.load("sqlite:///shared.db").history.asked}
         assert asked_for == {"energy_millijoules"}
-        good("worker", "--only", "error_percent", "--idle", "0.1s", *storage)
+        good(*offered(shown, "worker"), "--idle", "0.1s")
         history = Study.load("sqlite:///shared.db").history
         assert history.count(0) >= 10
         assert history.count(1) == 10

@@ -11,7 +11,9 @@ import pytest
 from tests.command_line import (
     STUDY_FILE,
     call,
+    good,
     mentions,
+    offered,
     printed,
     refusal,
 )
@@ -79,6 +81,22 @@ class TestResume:
         notes = [event for event in stored().events if isinstance(event, Noted)]
         assert len(notes) == 1
         assert stored().history.measurements
+
+    def test_every_command_that_is_offered_after_the_file_has_changed_can_be_typed(self, folder: Path) -> None:
+        begin(budget=40)
+        (folder / "study.yaml").write_text(STUDY_FILE + "# a remark\n")
+        again = offered(refusal("resume", "--budget", "50s"), "resume")
+        assert again == ["resume", "--budget", "50s", "--file", "study.yaml"]
+        shown = printed(*again)
+        assert mentions(shown, "flexibo resume", "--file study.yaml")
+        for command in (["worker", "--idle", "0.01s"], ["confirm", "--name", "toy"]):
+            again = offered(refusal(*command), command[0])
+            assert again == [*command, "--file", "study.yaml"]
+            call(*again)
+        assert offered(good("enqueue", "x=7", "kind=plain", "--budget", "100s"), "resume")[1:] == [
+            "--file",
+            "study.yaml",
+        ]
 
     def test_a_study_of_a_program_has_no_file(self) -> None:
         Study({"x": [1, 2, 3]}, ["error", "joules"], storage="sqlite:///p.db", name="p").close()

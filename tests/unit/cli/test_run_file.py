@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -78,8 +79,10 @@ class TestRun:
         assert (study.budget, study.method.name, study.settings.seed) == (40, "flexibo", 5)
         assert (folder / "front.svg").exists()
         assert not (folder / "toy.db").exists()
-        again = "flexibo run study.yaml --budget 80s --method flexibo --seed 5 --storage sqlite:///o.db --name mine"
-        assert again in shown
+        words = shlex.split(shown.partition("budget: flexibo ")[2])
+        assert words[:2] == ["run", "study.yaml"]
+        expected = {**dict(zip(typed[::2], typed[1::2], strict=True)), "--budget": "80s"}
+        assert dict(zip(words[2::2], words[3::2], strict=True)) == expected
 
     def test_a_storage_of_the_environment_holds_where_the_file_names_none(self, folder: Path) -> None:
         printed("run", "study.yaml", "--budget", "30s", FLEXIBO_STORAGE="sqlite:///env.db")

@@ -11,6 +11,7 @@ import pytest
 from tests.command_line import HOSTILE, SPACE, asked, begun, board, call, good, mentions, refusal
 
 from flexibo import Objective, Space, Study
+from flexibo.cli._advice import StudyPlace
 from flexibo.cli._work import chosen_objectives, imported_functions, measurable_objectives, outcome_line
 from flexibo.errors import InvalidValueError
 from flexibo.executors import Outcome
@@ -57,10 +58,10 @@ class TestObjectives:
     ) -> None:
         objectives = [Objective("a", resources={"GPU": 2, "jetson": 0.5}), Objective("b")]
         with Study(SPACE, objectives, name="net") as study:
-            assert chosen_objectives(study, (), {"GPU": 1.0, "jetson": 1.0}, None) == ["b"]
+            assert chosen_objectives(study, (), {"GPU": 1.0, "jetson": 1.0}, None, StudyPlace()) == ["b"]
             assert mentions(capsys.readouterr().out, "a", "--resources GPU=2.")
             with pytest.raises(InvalidValueError, match=r"'net'.*--only.*--resources"):
-                chosen_objectives(study, ["a"], {"GPU": 1.0}, None)
+                chosen_objectives(study, ["a"], {"GPU": 1.0}, None, StudyPlace())
             assert mentions(capsys.readouterr().out, "a", "--resources GPU=2,jetson=0.5")
 
 

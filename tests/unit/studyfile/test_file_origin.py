@@ -64,7 +64,7 @@ def test_what_others_may_write_on_the_path_or_beside_it_is_named_and_refused(
     with pytest.raises(StudyFileError) as caught:
         opened(folder / "study.yaml")
     assert str(caught.value).startswith(f"{path} ")
-    assert f"--file {folder / 'study.yaml'}." in str(caught.value)
+    assert f"--file {folder / 'study.yaml'}" in str(caught.value)
 
 
 def test_a_group_counts_unless_the_user_is_alone_in_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,4 +142,4 @@ def test_the_advice_can_be_typed_whatever_the_path_holds(folder: Path) -> None:
     os.chmod(odd / "study.yaml", 0o646)
     with pytest.raises(StudyFileError) as caught:
         opened(odd / "study.yaml")
-    assert f"--file '{odd / 'study.yaml'}'." in str(caught.value)
+    assert f"--file '{odd / 'study.yaml'}'" in str(caught.value)
