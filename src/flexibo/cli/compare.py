@@ -86,13 +86,16 @@ def compare(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Run other libraries even if their results are included in flexibo.")
     ] = False,
+    finished: Annotated[
+        bool, typer.Option("--finished", help="Judge the runs that are finished or included; make no others.")
+    ] = False,
 ) -> None:
     """Compare methods at equal cost; prints tables and writes results.csv and report.html."""
     from flexibo.compare.verdict import verdict
 
     chosen = _chosen(suite, problems, methods, rivals, seeds, budget, initial, from_scratch=from_scratch)
     console = Console()
-    runs = _runs(chosen, out, jobs or os.cpu_count() or 1, not fresh, console)
+    runs = _runs(chosen, out, jobs or os.cpu_count() or 1, console, stored=not fresh, make=not finished)
     found = verdict(chosen, runs, count_overhead=count_thinking)
     for table in found.tables(measure.value):
         console.print(table)
@@ -142,13 +145,13 @@ def _chosen(
     return changed
 
 
-def _runs(suite: Suite, out: Path, jobs: int, stored: bool, console: Console) -> list[Run]:
+def _runs(suite: Suite, out: Path, jobs: int, console: Console, *, stored: bool, make: bool) -> list[Run]:
     from flexibo.compare.comparison import compare
 
     with interruptible_bar(console, "runs", f"finished runs are kept in {out}") as update:
 
-        def finished(done: int, total: int, run: Run | None) -> None:
+        def seen(done: int, total: int, run: Run | None) -> None:
             update(done, total, "" if run is None else f"{run.method} on {run.problem}")
 
         warned = partial(console.print, highlight=False, markup=False)
-        return compare(suite, out, jobs=jobs, stored=stored, finished=finished, warned=warned)
+        return compare(suite, out, jobs=jobs, stored=stored, make=make, finished=seen, warned=warned)

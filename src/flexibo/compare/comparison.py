@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -13,12 +14,12 @@ from flexibo.compare.contestants import check_contestant
 from flexibo.compare.problems.table import find_problem
 from flexibo.compare.results_folder import COPY, FRONTS, RESULTS, ResultsFolder, locked
 from flexibo.compare.rivals import RIVALS
-from flexibo.compare.runs import MEASURES, Allowance, Run, read_runs
+from flexibo.compare.runs import MEASURES, Allowance, Run, Task, read_runs
 from flexibo.compare.single_run import run
 from flexibo.compare.stored_results import INCOMPLETE, is_outdated, stored_runs
 from flexibo.compare.suites import Suite
 from flexibo.compare.workers import finished as finished_tasks
-from flexibo.errors import FlexiBOError
+from flexibo.errors import FlexiBOError, InvalidValueError
 
 NOT_DECIDING = (
     *("cli", "compare", "dashboard", "executors", "experiments", "hardware"),
@@ -33,6 +34,7 @@ def compare(
     *,
     jobs: int,
     stored: bool = True,
+    make: bool = True,
     finished: Callable[[int, int, Run | None], None] = lambda done, total, run: None,
     warned: Callable[[str], None] = lambda text: None,
 ) -> list[Run]:
@@ -45,6 +47,7 @@ def compare(
         folder: Where the runs are kept.
         jobs: The number of parallel processes, each with one thread.
         stored: Whether to use the matching results of rivals that come with the package.
+        make: Whether to make the runs that are missing; otherwise those that there are are returned.
         finished: Called with the number of finished runs, the number of all runs, and the latest run.
         warned: Called with a sentence that the user should read.
     """
@@ -69,6 +72,8 @@ def compare(
             known = ready | results.runs
         else:  # runs in the folder may have come with the package at an earlier call
             known = {key: run for key, run in results.runs.items() if ready.get(key) != run}
+        if not make:
+            tasks = _finished(tasks, known, folder, warned)
         missing = [task for task in tasks if task not in known]
         running = dict.fromkeys(task[1] for task in missing)
         for method in running:
@@ -84,6 +89,20 @@ def compare(
         results.tidy()
         written = {run.key: run for run in read_runs(folder / RESULTS, folder / FRONTS)}
         return [written[task] for task in tasks]
+
+
+def _finished(tasks: Sequence[Task], known: Container[Task], folder: Path, warned: Callable[[str], None]) -> list[Task]:
+    """The tasks of which there are runs; an error if there is none of the first method, which is judged."""
+    done = [task for task in tasks if task in known]
+    all_of, done_of = (Counter(method for _, method, _ in some) for some in (tasks, done))
+    judged = tasks[0][1]
+    if not done_of[judged]:
+        raise InvalidValueError(f"No run of {judged} is finished in {folder}; leave --finished out to make them.")
+    if short := [
+        f"{done_of[name]} of {total} runs of {name}" for name, total in all_of.items() if done_of[name] < total
+    ]:
+        warned(f"Not all is finished, and only what is finished is judged: {', '.join(short)}.")
+    return done
 
 
 def method_fingerprint(name: str) -> str:
@@ -109,7 +128,7 @@ def _code_digest() -> str:
     return digest.hexdigest()[:12]
 
 
-def _run(task: tuple[str, str, int], suite: Suite) -> Run:
+def _run(task: Task, suite: Suite) -> Run:
     """Make the run of a (problem, method, seed); only the first seed keeps its fronts."""
     problem, method, seed = task
     try:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from flexibo._internal.files import write_atomically
-from flexibo.compare.runs import Allowance, Run, front_rows_of, read_runs, rows_of, write_runs
+from flexibo.compare.runs import Allowance, Run, Task, front_rows_of, read_runs, rows_of, write_runs
 from flexibo.errors import InvalidValueError
 
 RESULTS, FRONTS, SETTINGS, LOCK = "results.csv", "fronts.csv", "settings.json", ".lock"
@@ -55,7 +55,7 @@ class ResultsFolder:
         self.forgotten = len(kept) - len(current)
         if self.forgotten:
             self._keep_copies()
-        self.runs: dict[tuple[str, str, int], Run] = {run.key: run for run in current}
+        self.runs: dict[Task, Run] = {run.key: run for run in current}
         own |= {"problems": before["problems"] | dict(problems), "methods": before["methods"] | dict(methods)}
         self.tidy()  # first: removed runs must be gone before the settings say that the folder is up to date
         with _writing(folder):

@@ -25,6 +25,9 @@ Measure: TypeAlias = Literal["confirmed", "model", "reported"]
 """
 MEASURES: tuple[Measure, ...] = get_args(Measure)
 
+Task: TypeAlias = tuple[str, str, int]
+"""What one run is about: a problem, a method and a seed."""
+
 PAID_SHARE, FEWEST_PAID = 0.25, 3
 """From scratch, others have initial designs for at most this share of the budget (as in SMAC), at least this many."""
 
@@ -128,7 +131,7 @@ class Run:
     fronts: Mapping[Measure, tuple[tuple[float, ...], ...]] = field(default_factory=dict)
 
     @property
-    def key(self) -> tuple[str, str, int]:
+    def key(self) -> Task:
         """Identifies the run."""
         return self.problem, self.method, self.seed
 
@@ -166,14 +169,14 @@ def write_runs(path: Path, fronts: Path, runs: Iterable[Run]) -> None:
 
 def read_runs(path: Path, fronts: Path | None = None) -> list[Run]:
     """The complete runs in a CSV file, with their fronts from another; the last line may be cut off."""
-    moments: dict[tuple[str, str, int], dict[float, Moment]] = {}
+    moments: dict[Task, dict[float, Moment]] = {}
     for number, row in _read(path, COLUMNS):
         try:
             moment = _moment(row)
             moments.setdefault((row[0], row[1], int(row[2])), {})[moment.share] = moment
         except ValueError:
             raise _broken(path, number, ",".join(row)) from None
-    found: dict[tuple[str, str, int], dict[Measure, list[tuple[float, ...]]]] = {}
+    found: dict[Task, dict[Measure, list[tuple[float, ...]]]] = {}
     for number, row in _read(fronts, FRONT_COLUMNS) if fronts is not None and fronts.exists() else ():
         try:
             measure = MEASURES[MEASURES.index(row[3])]

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from flexibo.compare.rivals import RIVALS
-from flexibo.compare.runs import Allowance, Run, is_current_table, read_runs, write_runs
+from flexibo.compare.runs import Allowance, Run, Task, is_current_table, read_runs, write_runs
 from flexibo.errors import InvalidValueError
 
 FOLDER = Path(__file__).parent / "results"
@@ -46,7 +46,7 @@ def is_outdated(rival: str, folder: Path = FOLDER) -> bool:
 
 
 def stored_runs(
-    tasks: Sequence[tuple[str, str, int]], allowance: Allowance, problems: Mapping[str, str], folder: Path = FOLDER
+    tasks: Sequence[Task], allowance: Allowance, problems: Mapping[str, str], folder: Path = FOLDER
 ) -> list[Run]:
     """The runs of these tasks (problem, rival, seed) that come with the package.
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from flexibo.compare.rivals import RIVALS
-from flexibo.compare.runs import Allowance
+from flexibo.compare.runs import Allowance, Task
 from flexibo.compare.statistics.goals import STANDARD_GOALS, Goal
 
 
@@ -54,7 +54,7 @@ class Suite:
     goals: tuple[Goal, ...] = ()
     first_seed: int = 0
 
-    def tasks(self) -> list[tuple[str, str, int]]:
+    def tasks(self) -> list[Task]:
         """Every (problem, method, seed) of the suite."""
         return [
             (problem, method, seed)

@@ -16,7 +16,7 @@ from flexibo.compare.rivals import RIVALS
 from flexibo.compare.rivals.base import RivalEntry
 from flexibo.compare.runs import Allowance, Run
 from flexibo.compare.suites import Suite
-from flexibo.errors import FlexiBOError, UnknownNameError
+from flexibo.errors import FlexiBOError, InvalidValueError, UnknownNameError
 
 PROBLEMS = ("branin-currin:ratio=10", "zdt1")
 METHODS = ("random-coupled", "sobol", "random")
@@ -59,6 +59,19 @@ def test_what_is_finished_is_not_run_again(tmp_path: Path, ran: list[tuple[str, 
     assert (ran, counted) == ([], [(12, 12, None)])
     compare(replace(SUITE, seeds=3), tmp_path, jobs=1)
     assert {seed for _, _, seed in ran} == {2}
+
+
+def test_only_what_is_finished_is_judged_if_nothing_is_to_be_made(
+    tmp_path: Path, ran: list[tuple[str, str, int]]
+) -> None:
+    first = compare(SUITE, tmp_path, jobs=1)
+    ran.clear()
+    told: list[str] = []
+    assert compare(replace(SUITE, seeds=3), tmp_path, jobs=1, make=False, warned=told.append) == first
+    assert not ran
+    assert all(f"4 of 6 runs of {method}" in told[0] for method in METHODS)
+    with pytest.raises(InvalidValueError, match="random"):
+        compare(SUITE, tmp_path / "another", jobs=1, make=False)
 
 
 def test_a_run_that_fails_names_itself_and_the_others_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
