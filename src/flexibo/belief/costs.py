@@ -27,7 +27,7 @@ FLOOR = 1e-4  # nothing counts as cheaper than this share of the greatest mean c
 FEWEST_TO_LEARN = 4  # a cost model per design needs this many costs; before that the mean is used
 EQUAL = 1e-12  # costs that differ by no more than this share are equal: there is nothing to learn, and the mean is used
 LEAST_SHARE = 1e-9  # to a cost model nothing is cheaper than this share of the greatest cost, as zero has no logarithm
-REACH = Reach(rows=600, anchors=250, nearest=32)  # a price may be less accurate than a loss
+REACH = Reach(rows=400, anchors=200, nearest=32)  # a price may be less accurate than a loss
 LONGEST_SHOWN = 80  # what a callable wrongly gave is shown up to this length
 
 

@@ -20,7 +20,7 @@ LASTING = (FailureKind.TIMEOUT, FailureKind.VALUE)  # kinds of failures that ano
 
 
 class _Rows:
-    """Code rows in one matrix that grows by doubling; what was read from it never changes."""
+    """Code rows in one matrix that grows by quarters; what was read from it never changes."""
 
     __slots__ = ("_codes", "count")
 
@@ -32,7 +32,7 @@ class _Rows:
         """Add rows (r, k)."""
         needed = self.count + len(rows)
         if needed > len(self._codes):
-            grown = np.empty((max(needed, 2 * len(self._codes), 16), self._codes.shape[1]))
+            grown = np.empty((max(needed, len(self._codes) * 5 // 4, 16), self._codes.shape[1]))
             grown[: self.count] = self._codes[: self.count]
             self._codes = grown
         self._codes[self.count : needed] = rows
@@ -41,6 +41,43 @@ class _Rows:
     def all(self) -> FloatArray:
         """The rows so far (n, k)."""
         return self._codes[: self.count]
+
+
+class Payments:
+    """By evaluation, the numbers of the events with which it was charged: mostly one, so they are kept in an array."""
+
+    __slots__ = ("_first", "_more")
+
+    def __init__(self) -> None:
+        self._first = array("q")  # by evaluation, -1 where nothing was charged
+        self._more: dict[int, list[int]] = {}
+
+    def add(self, number: int, event: int) -> None:
+        """An event charged an evaluation."""
+        self._first.extend([-1] * (number + 1 - len(self._first)))
+        if self._first[number] < 0:
+            self._first[number] = event
+        else:
+            self._more.setdefault(number, []).append(event)
+
+    def of(self, number: int) -> list[int]:
+        """The events that charged an evaluation, in order."""
+        if not 0 <= number < len(self._first) or self._first[number] < 0:
+            return []
+        return [self._first[number], *self._more.get(number, ())]
+
+    def begin_with(self, pairs: IntArray) -> None:
+        """Begin with the evaluations and events (p, 2) that `pairs` returned."""
+        numbers, firsts = np.unique(pairs[:, 0], return_index=True)
+        first = np.full(int(numbers.max(initial=-1)) + 1, -1)
+        first[numbers] = pairs[firsts, 1]
+        self._first = array("q", first.tobytes())
+        for number, event in np.delete(pairs, firsts, axis=0).tolist():
+            self.add(number, event)
+
+    def pairs(self) -> list[tuple[int, int]]:
+        """Each evaluation that was charged with each event that charged it."""
+        return [(number, event) for number in range(len(self._first)) for event in self.of(number)]
 
 
 class DesignSeries:

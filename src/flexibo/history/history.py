@@ -14,7 +14,7 @@ import numpy as np
 
 from flexibo._internal.arrays import FloatArray, KeyArray
 from flexibo.errors import InvalidValueError
-from flexibo.history._records import REMEMBERED, DesignSeries, ObjectiveRecord, PurchaseRecord, SeenDesigns
+from flexibo.history._records import REMEMBERED, DesignSeries, ObjectiveRecord, Payments, PurchaseRecord, SeenDesigns
 from flexibo.history._sequences import AskedEvaluations, Charges, Events, Measurements
 from flexibo.history.events import (
     Added,
@@ -79,7 +79,7 @@ class History:
         self.scored: list[int] = []
         self.initial: dict[Design, None] = {}
         self._lost: dict[tuple[int, str], float] = {}
-        self._payments: dict[int, tuple[int, ...]] = {}  # by evaluation, the numbers of the events that were charged
+        self._payments = Payments()
         self._later_tokens: dict[int, list[str]] = {}
         self._purchase_records = tuple(
             PurchaseRecord(
@@ -358,7 +358,7 @@ class History:
 
     def settled(self, answer: Told | Failed | Spent) -> Told | Failed | Spent | None:
         """The stored answer of the same attempt, which was charged; None if there is none."""
-        paid = (self.events[at] for at in self._payments.get(answer.number, ()))
+        paid = (self.events[at] for at in self._payments.of(answer.number))
         answers = (event for event in paid if isinstance(event, Told | Failed | Spent))
         return next((event for event in answers if _attempt(event) == _attempt(answer)), None)
 
@@ -391,7 +391,7 @@ class History:
     def _pay(self, answer: Told | Failed | Spent) -> None:
         """Charge the cost of an attempt in place of the estimate made while its worker was lost."""
         self._charge(answer.number, answer.cost - self._lost.pop(_attempt(answer), 0.0))
-        self._payments[answer.number] = (*self._payments.get(answer.number, ()), len(self.events))
+        self._payments.add(answer.number, len(self.events))
         self.free_in_a_row = 0 if answer.cost > 0 else self.free_in_a_row + 1
 
     def _charge(self, number: int, cost: float) -> None:

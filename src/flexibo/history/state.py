@@ -71,8 +71,7 @@ def packed(history: History) -> bytes:
     facts["queue"] = [(q.number, dict(q.design), q.objectives, q.readings, q.why) for q in history.queue]
     facts["stopped"] = None if history.stopped is None else (history.stopped.kind, history.stopped.reason)
     facts["later_tokens"] = list(history._later_tokens.items())
-    payments = [(number, at) for number, some in history._payments.items() for at in some]
-    arrays["payments"] = np.array(payments, dtype=np.int64).reshape(-1, 2)
+    arrays["payments"] = np.array(history._payments.pairs(), dtype=np.int64).reshape(-1, 2)
     facts["lost"] = [(*key, cost) for key, cost in history._lost.items()]
     facts["purchases"] = []
     for p, record in enumerate(history._purchase_records):
@@ -133,8 +132,7 @@ def _unpack(history: History, content: bytes, events: int, load: Load) -> None:
         setattr(history, name, Counter(dict(facts[name])))
     history.assignments.update({number: Assignment(*rest) for number, *rest in facts["assignments"]})
     history._later_tokens.update({number: list(tokens) for number, tokens in facts["later_tokens"]})
-    for number, at in _checked(arrays["payments"], below=events).tolist():
-        history._payments[number] = (*history._payments.get(number, ()), at)
+    history._payments.begin_with(_checked(arrays["payments"], below=events))
     for number in facts["pending"]:
         history.pending[number] = replace(history.asked[number], token=history.assignments[number].token)
     history.initial.update(dict.fromkeys(map(design, facts["initial"])))

@@ -5,13 +5,14 @@ It imports nothing but errors and _internal. What starts with an underscore is p
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from flexibo.storage._urls import check_url, rescue_advice, shown_url, sqlite_file
 from flexibo.storage.base import LogReplacedError, MemoryStorage, NoSuchStorageError, Sign, Storage, StorageError
 
 if TYPE_CHECKING:
-    from flexibo.storage.sql import StoredStudy
+    from flexibo.storage.sql import SQLStorage, StoredStudy
 
 __all__ = [
     "LogReplacedError",
@@ -20,6 +21,7 @@ __all__ = [
     "Sign",
     "Storage",
     "StorageError",
+    "existing_storage",
     "network_type",
     "open_storage",
     "rescue_advice",
@@ -46,6 +48,13 @@ def open_storage(storage: str | Storage | None, study: str, *, create: bool = Tr
     if not (hasattr(storage, "commit") and hasattr(storage, "read")):
         check_url(storage)
     return storage
+
+
+def existing_storage(url: str, choose: Callable[[Sequence[str]], str]) -> SQLStorage:
+    """The storage of a study in a database that exists: that which `choose` returns, given the names of all."""
+    from flexibo.storage import sql
+
+    return sql.existing_storage(url, choose)
 
 
 def network_type(url: str) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
@@ -40,9 +40,17 @@ class SQLStorage:
     studies is an error. It waits `patience` seconds for a database that is busy, or not reachable after it was.
     """
 
-    def __init__(self, url: str, study: str, *, create: bool = True, patience: float = PATIENCE) -> None:
-        self._study = _checked(study, "name of the study")
-        self._session, schema = _opened(url, create=create, patience=patience)
+    def __init__(
+        self,
+        url: str,
+        study: str,
+        *,
+        create: bool = True,
+        patience: float = PATIENCE,
+        opened: tuple[Session, int | None] | None = None,
+    ) -> None:
+        self.study = _checked(study, "name of the study")
+        self._session, schema = opened or _opened(url, create=create, patience=patience)
         self._shown = self._session.database.shown
         if schema is None and not create:
             self._session.close()
@@ -54,7 +62,7 @@ class SQLStorage:
             self._make_ready()
 
     def __repr__(self) -> str:
-        return f"SQLStorage({self._shown!r}, {self._study!r})"
+        return f"SQLStorage({self._shown!r}, {self.study!r})"
 
     @property
     def has_digests(self) -> bool:
@@ -72,7 +80,7 @@ class SQLStorage:
         database = self._session.database
         if isinstance(database, SQLite):
             return database.path.with_name(f"{database.path.stem}.unstored.jsonl")
-        return Path.cwd() / f"{re.sub('[^A-Za-z0-9._-]', '_', self._study)}.unstored.jsonl"
+        return Path.cwd() / f"{re.sub('[^A-Za-z0-9._-]', '_', self.study)}.unstored.jsonl"
 
     def close(self) -> None:
         """Close the database now rather than with the last reference; a later use opens it again."""
@@ -89,7 +97,7 @@ class SQLStorage:
     def commit(self, after: int, decide: Decide) -> None:
         """Append what `decide` returns in one transaction; it is on disk, exactly once, when this returns."""
         self._make_ready()
-        transaction = Transaction(self._session.database, self._study, after, decide, self._marks)
+        transaction = Transaction(self._session.database, self.study, after, decide, self._marks)
 
         def tried(connection: sa.Connection) -> None:
             self._committing.connection = connection
@@ -106,14 +114,14 @@ class SQLStorage:
             return self.read()[start:stop]
         connection: sa.Connection | None = getattr(self._committing, "connection", None)
         if connection is not None:  # who decides what to add looks up earlier events
-            return some_events(connection, self._study, start, stop, self._shown)
-        return self._session.do(lambda connection: some_events(connection, self._study, start, stop, self._shown))
+            return some_events(connection, self.study, start, stop, self._shown)
+        return self._session.do(lambda connection: some_events(connection, self.study, start, stop, self._shown))
 
     def snapshot(self, kind: str) -> Snapshot | None:
         """The snapshot of this kind, if its events are the first ones of the stored log, and it is undamaged."""
         if not self._ready:
             return None
-        return self._session.do(lambda connection: found_snapshot(connection, self._study, kind, self._marks))
+        return self._session.do(lambda connection: found_snapshot(connection, self.study, kind, self._marks))
 
     def keep_snapshot(self, kind: str, snapshot: Snapshot) -> None:
         """Replace the snapshot of this kind, unless one of more events is there."""
@@ -121,12 +129,12 @@ class SQLStorage:
         if not self._ready or mark.events != snapshot.events:
             return  # the log has grown since, and there will be another one
         database = self._session.database
-        self._session.do(lambda connection: keep(connection, database, self._study, kind, snapshot, mark))
+        self._session.do(lambda connection: keep(connection, database, self.study, kind, snapshot, mark))
 
     def sign(self, worker: str, sign: Sign | None) -> None:
         """Store a worker's latest heartbeat; None when it signs off."""
         self._make_ready()
-        mine = (workers.c.study == self._study) & (workers.c.worker == _checked(worker, "worker"))
+        mine = (workers.c.study == self.study) & (workers.c.worker == _checked(worker, "worker"))
         row: dict[str, Any] = {}
         if sign is not None:
             row = {"beat": sign.beat, "seconds": float(sign.seconds), "lease": float(sign.lease)}
@@ -138,7 +146,7 @@ class SQLStorage:
             if not row:
                 connection.execute(workers.delete().where(mine))
             elif connection.execute(workers.update().where(mine), row).rowcount == 0:
-                connection.execute(workers.insert(), row | {"study": self._study, "worker": worker})
+                connection.execute(workers.insert(), row | {"study": self.study, "worker": worker})
             connection.exec_driver_sql("COMMIT")
 
         self._session.do(signed)
@@ -150,14 +158,14 @@ class SQLStorage:
             if schema is None or schema < HEARTBEATS_SINCE:
                 return {}
             self._ready = schema == SCHEMA
-        query = sa.select(workers).where(workers.c.study == self._study).order_by(workers.c.worker)
+        query = sa.select(workers).where(workers.c.study == self.study).order_by(workers.c.worker)
         rows = self._session.do(lambda connection: connection.execute(query).all())
         return {row.worker: Sign(row.beat, row.seconds, row.lease, parsed_object(row.about) or {}) for row in rows}
 
     def _reading(self, after: int, marks: Marks | None = None) -> Callable[[sa.Connection], list[Content]]:
         seen = self._marks if marks is None else marks
         return partial(
-            stored_events, study=self._study, after=after, marks=seen, has_digests=self._ready, where=self._shown
+            stored_events, study=self.study, after=after, marks=seen, has_digests=self._ready, where=self._shown
         )
 
     def _make_ready(self) -> None:
@@ -165,6 +173,27 @@ class SQLStorage:
         if not self._ready:
             self._session.do(self._session.database.prepare, ending=lambda: ". Nothing was changed.")
             self._ready = True
+
+
+def existing_storage(url: str, choose: Callable[[Sequence[str]], str]) -> SQLStorage:
+    """The storage of the study that `choose` returns, given the names of all; the database is opened once."""
+    session, schema = _opened(url, create=False, patience=PATIENCE)
+    try:
+        names = [] if schema is None else session.do(_names)
+        return SQLStorage(url, choose(names), create=False, opened=(session, schema))
+    except BaseException:
+        session.close()
+        raise
+
+
+def _names(connection: sa.Connection) -> list[str]:
+    """The names of the studies in a database, one after the other: counting their events would take a while."""
+    names: list[str] = []
+    query = sa.select(sa.func.min(events.c.study))
+    while (name := connection.execute(query).scalar()) is not None:
+        names.append(str(name))
+        query = sa.select(sa.func.min(events.c.study)).where(events.c.study > name)
+    return names
 
 
 @dataclass(frozen=True, slots=True)

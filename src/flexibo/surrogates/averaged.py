@@ -15,6 +15,7 @@ one is believed instead.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -34,11 +35,13 @@ from flexibo.surrogates.base import (
     training_data,
     unfitted,
 )
+from flexibo.surrogates.fit_memory import recalled
 from flexibo.surrogates.truncated import chance, within
 
 TEMPERATURE = 4.0  # differences of log evidence are divided by this
 COMPARE_ROWS = 64  # the most losses that models are compared on; only those with weight learn from more
 EVIDENCE_ROWS = 500  # the most losses that the evidence is computed for: more would decide nothing, at a cubic cost
+LARGEST = 1e299  # a log evidence beyond it, also an infinite one, decides as much
 LEAST_WEIGHT = 0.02  # a model of less weight is left out
 REACH = 2.0  # predictions are clipped this many ranges beyond the losses, since a warp extrapolates without bound
 
@@ -66,9 +69,7 @@ class Averaged:
         X, y = training_data(X, y)
         some, rest = _split(y, rng)
         fitted = [model.fit(X[some], y[some], groups=groups, rng=rng) for model in self.models]
-        if len(rest):
-            fitted = [model.extend(X[rest], y[rest]) for model in fitted]
-        weights = evidence_weights(np.array([log_evidence(model) for model in fitted]))
+        weights = evidence_weights(_log_evidence(fitted, X[rest], y[rest]))
         kept = np.flatnonzero(weights)
         if len(rest):
             fitted = [self.models[i].fit(X, y, groups=groups, rng=rng) for i in kept]
@@ -193,6 +194,19 @@ class Averaged:
         if not self.fitted:
             raise unfitted("Averaged")
         return self.fitted
+
+
+def _log_evidence(fitted: Sequence[Surrogate], X: FloatArray, y: FloatArray) -> FloatArray:
+    """The log evidence (k,) of models after the losses y (r,) of X (r, d); what was found before is not repeated."""
+    if not len(y):
+        return np.array([log_evidence(model) for model in fitted])
+    told = [(log_evidence(model), *model.predict(X)) for model in fitted]  # tells one fit from another
+    return recalled(
+        ("evidence", X, y, *(part for each in told for part in each)),
+        lambda: np.clip([log_evidence(model.extend(X, y)) for model in fitted], -LARGEST, LARGEST),
+        rows=COMPARE_ROWS + len(y),
+        is_usable=lambda found: found.shape == (len(fitted),),
+    )
 
 
 def _average(weights: FloatArray, table: FloatArray) -> FloatArray:

@@ -97,12 +97,18 @@ def squared_distances(A: FloatArray, B: FloatArray) -> FloatArray:
     >>> squared_distances(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
     [[25.0, 0.0]]
     """
+    r2 = rounded_distances(A, B)
+    return np.maximum(r2, 0.0, out=r2)
+
+
+def rounded_distances(A: FloatArray, B: FloatArray) -> FloatArray:
+    """The same (m, s) as rounding left them: equal rows may have a distance slightly below zero."""
     a2 = np.einsum("ij,ij->i", A, A)[:, None]
     b2 = np.einsum("ij,ij->i", B, B)[:, None]
     left = np.hstack([A, a2, np.ones_like(a2)])
     right = np.hstack([-2.0 * B, np.ones_like(b2), b2])
     r2: FloatArray = left @ right.T
-    return np.maximum(r2, 0.0, out=r2)
+    return r2
 
 
 def grouped_distances(X: FloatArray, groups: IntArray, pairs: IntArray) -> FloatArray:

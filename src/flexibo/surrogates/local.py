@@ -28,7 +28,7 @@ import numpy as np
 from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.errors import InvalidValueError
 from flexibo.surrogates.fit_memory import recalled
-from flexibo.surrogates.kernels import KERNELS, scaled, squared_distances
+from flexibo.surrogates.kernels import KERNELS, rounded_distances, scaled, squared_distances
 from flexibo.surrogates.posterior import CHUNK_ENTRIES, Hyperparameters, Posterior, condition
 
 MOST_DESIGNS = 1500  # more designs are predicted in several parts
@@ -61,7 +61,7 @@ class Reach:
 
 DEFAULT_REACH = Reach(rows=2000, anchors=600, nearest=64)
 """Keeps a question at 5,000 evaluations below two seconds (`docs/results/scale.md` shows alternatives)."""
-SMALL_REACH = Reach(rows=1000, anchors=350, nearest=48)
+SMALL_REACH = Reach(rows=800, anchors=350, nearest=48)
 """The same in half the time and memory, where no reach is a large share of the evaluations."""
 MANY = 10_000
 
@@ -265,10 +265,12 @@ def nearest_rows(Z: FloatArray, others: FloatArray, count: int) -> IntArray:
     Distances are compared in single precision, so that rounding does not decide between equal ones, which are frequent
     if options have few values; of these the latest rows are taken.
     """
-    least = np.full(len(others), np.inf)
-    block = max(1, CHUNK_ENTRIES // len(others))
-    for start in range(0, len(Z), block):
-        np.minimum(least, squared_distances(Z[start : start + block], others).min(axis=0), out=least)
+    least = np.empty(len(others))
+    block = max(1, CHUNK_ENTRIES // max(1, len(Z)))
+    for start in range(0, len(others), block):
+        rows = slice(start, start + block)
+        least[rows] = rounded_distances(Z, others[rows]).min(axis=0, initial=np.inf)
+    np.maximum(least, 0.0, out=least)
     latest_first = np.arange(len(others))[::-1]
     order = np.argsort(least.astype(np.float32)[::-1], kind="stable")
     return np.sort(latest_first[order[:count]])

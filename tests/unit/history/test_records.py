@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from flexibo import Objective, Space
-from flexibo.history._records import MAX_ATTEMPTS, DesignSeries, ObjectiveRecord, PurchaseRecord, SeenDesigns
+from flexibo.history._records import MAX_ATTEMPTS, DesignSeries, ObjectiveRecord, Payments, PurchaseRecord, SeenDesigns
 from flexibo.history.events import FailureKind
 from flexibo.objectives import purchases
 
@@ -34,6 +34,19 @@ def test_numbers_are_given_with_their_designs_and_cannot_be_changed() -> None:
         numbers[0] = 1.0
     series.append(row(0.75), 9.0)
     assert series.arrays()[1].tolist() == [7.0, 8.0, 9.0]
+
+
+def test_payments_are_known_by_evaluation_in_order_and_again_from_their_pairs() -> None:
+    payments = Payments()
+    for number, event in ((3, 7), (0, 9), (3, 11), (3, 12)):
+        payments.add(number, event)
+    again = Payments()
+    again.begin_with(np.array(payments.pairs()))
+    again.add(5, 20)
+    assert [again.of(number) for number in (-1, 0, 1, 3, 5, 6)] == [[], [9], [], [7, 11, 12], [20], []]
+    empty = Payments()
+    empty.begin_with(np.array(empty.pairs(), dtype=np.int64).reshape(-1, 2))
+    assert empty.of(0) == []
 
 
 def test_a_purchase_is_closed_while_it_is_pending_and_once_it_is_measured_or_hopeless() -> None:

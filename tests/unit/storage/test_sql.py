@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ import pytest
 
 from flexibo.errors import FlexiBOError, InvalidTypeError, InvalidValueError
 from flexibo.storage import Sign, open_storage
-from flexibo.storage.sql import SQLStorage, StoredStudy, stored_studies
+from flexibo.storage._sqlite import SQLite
+from flexibo.storage.sql import SQLStorage, StoredStudy, existing_storage, stored_studies
 
 
 @pytest.mark.parametrize(
@@ -75,3 +77,16 @@ def test_a_worker_whose_name_cannot_be_stored_is_refused(tmp_path: Path, worker:
 def test_a_storage_shows_its_file_and_its_study(tmp_path: Path) -> None:
     path = tmp_path / "study.db"
     assert repr(SQLStorage(f"sqlite:///{path}", "net")) == f"SQLStorage({str(path)!r}, 'net')"
+
+
+def test_a_study_is_chosen_among_the_names_of_all_and_its_file_is_looked_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = f"sqlite:///{tmp_path}/studies.db"
+    for name in ("b", "a%", "a_", "A"):
+        with closing(SQLStorage(url, name)) as storage:
+            storage.commit(0, lambda new: [{"event": "created"}])
+    looked: list[Path] = []
+    monkeypatch.setattr(SQLite, "schema", lambda self, schema=SQLite.schema: looked.append(self.path) or schema(self))
+    with closing(existing_storage(url, lambda names: names[-2])) as storage:
+        assert (storage.study, len(storage.read()), len(looked)) == ("a_", 1, 1)

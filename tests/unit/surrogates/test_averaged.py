@@ -12,6 +12,7 @@ from flexibo.errors import InvalidTypeError, InvalidValueError
 from flexibo.surrogates import Averaged, GaussianProcess, RandomForest, Surrogate, Warped
 from flexibo.surrogates.averaged import COMPARE_ROWS, EVIDENCE_ROWS, REACH, TEMPERATURE, _split, evidence_weights
 from flexibo.surrogates.base import below, interval, joint
+from flexibo.surrogates.fit_memory import FitMemory, remembering
 
 EXACT = GaussianProcess(noise=1e-6, scatter=0.5, restarts=0)
 GROUPS = np.arange(3)
@@ -201,3 +202,17 @@ def test_the_hull_holds_a_mixture_as_often_as_promised_where_its_deviations_do_n
     assert outside(low, high) <= promised
     narrow_low, _, narrow_high = model.interval(X, half)
     assert outside(narrow_low, narrow_high) > 1000.0 * promised
+
+
+def test_the_evidence_of_many_losses_is_computed_once_and_recalled_for_the_same_fits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    X, memory, made = designs(COMPARE_ROWS + 40), FitMemory(), []
+    extend = GaussianProcess.extend
+    monkeypatch.setattr(GaussianProcess, "extend", lambda self, X, y: made.append(len(y)) or extend(self, X, y))
+    found = []
+    for y in (bowl(X), bowl(X), heavy(X)):
+        made.clear()
+        with remembering(memory):
+            found.append((type(average(y, X).fitted[0]), len(made)))
+    assert found == [(GaussianProcess, 2), (GaussianProcess, 0), (Warped, 2)]
