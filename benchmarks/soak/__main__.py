@@ -3,12 +3,12 @@
 Parts: "kills" (four processes per study, killed with SIGKILL and frozen past their lease at random moments), "restarts"
 (the PostgreSQL server restarted at once, as after a crash), "throughput" (eight processes that answer as fast as they
 can), "readers" (the same while others read), "crowd" (32, 64 and 100 processes), "failover" (a store that loses its
-last events while workers write), "fencing" (the same while one worker stands still, and another one writes first),
-"damage" (SQLite files damaged at random), "files" (the files beside a SQLite file removed while workers use them),
-"overwritten" (a SQLite file overwritten with an older copy while workers use it), "hidden" (workers that cannot see
-each other's processes), "pool" (PgBouncer in transaction mode) and "disk" (each write and each flush fails, kills
-the worker, or is the last before a power loss). Each runs where it applies: on a SQLite file, on a throw-away
-PostgreSQL server. The exit status is 1 if anything that must hold did not.
+last events while one worker stands still, and another one writes first), "damage" (SQLite files damaged at random),
+"files" (the files beside a SQLite file removed while workers use them), "overwritten" (a SQLite file overwritten with
+an older copy while workers use it), "hidden" (workers that cannot see each other's processes), "pool" (PgBouncer in
+transaction mode) and "disk" (each write and each flush fails, kills the worker, or is the last before a power loss).
+Each runs where it applies: on a SQLite file, on a throw-away PostgreSQL server. The exit status is 1 if anything that
+must hold did not.
 """
 
 from __future__ import annotations
@@ -31,12 +31,11 @@ from tests import postgres
 
 from benchmarks.results import machine
 from benchmarks.soak import databases
-from benchmarks.soak.attacks import Attacked, fenced, files_removed, hidden, overwritten, pooled
+from benchmarks.soak.attacks import Attacked, failed_over, files_removed, hidden, overwritten, pooled
 from benchmarks.soak.crew import CONTEXT, SoakError
 from benchmarks.soak.damage import Damaged, survived_damage
 from benchmarks.soak.databases import Database, postgresql, sqlite_file
 from benchmarks.soak.disk import Trials, disk_failed, has_compiler
-from benchmarks.soak.failover import FailedOver, failed_over
 from benchmarks.soak.faults import Faults, Survived, survived
 from benchmarks.soak.hiding import can_hide
 from benchmarks.soak.load import LONGEST_WAIT_SECONDS, Load, loaded
@@ -44,7 +43,7 @@ from benchmarks.soak.problem import Pace
 from benchmarks.soak.worker import Plan
 
 PARTS = (
-    *("kills", "restarts", "throughput", "readers", "crowd", "failover", "fencing", "damage"),
+    *("kills", "restarts", "throughput", "readers", "crowd", "failover", "damage"),
     *("files", "overwritten", "hidden", "pool", "disk"),
 )
 ONLY_ON = {"restarts": "postgresql", "pool": "postgresql"} | dict.fromkeys(
@@ -124,7 +123,7 @@ def loads_table(found: Sequence[tuple[str, str, Load]]) -> Table:
 
 
 ATTACKS: dict[str, tuple[Callable[..., Attacked], int]] = {
-    "fencing": (fenced, 20),
+    "failover": (failed_over, 10),
     "files": (files_removed, 20),
     "overwritten": (overwritten, 20),
     "hidden": (hidden, 8),
@@ -173,7 +172,6 @@ class Soak:
         self._begun = time.monotonic()
         self.faults: list[tuple[str, Survived]] = []
         self.loads: list[tuple[str, str, Load]] = []
-        self.losses: list[tuple[str, FailedOver]] = []
         self.damages: list[Damaged] = []
         self.attacks: list[tuple[str, Attacked]] = []
         self.disks: list[Trials] = []
@@ -198,8 +196,6 @@ class Soak:
         elif part == "restarts":
             count = max(1, given.kills // 50)
             self.faults += [(database.kind, e) for e in restarts(database, folder, count, given.seed, self.say)]
-        elif part == "failover":
-            self.losses.append((database.kind, failed_over(database, max(1, given.kills // 2), given.seed, self.say)))
         elif part == "damage":
             self.damages.append(survived_damage(folder, 4 * given.kills, self.say))
         elif part == "throughput":
@@ -261,13 +257,6 @@ class Soak:
             console.print(faults_table(self.faults))
         if self.loads:
             console.print(loads_table(self.loads))
-        for kind, each in self.losses:
-            console.print(
-                f"{kind}: {each.lost} events lost in {each.losses} fail-overs, {each.acknowledged} answers "
-                f"acknowledged, 0 of them neither stored nor kept, 0 values of another design; "
-                f"{each.kept} refused or lost and kept, {each.brought_back} of them brought back, the others "
-                f"known; {each.seconds:.0f} s"
-            )
         for damage in self.damages:
             console.print(
                 f"{damage.files} damaged files: {damage.refused} refused, {damage.unharmed} read as they were written, "

@@ -51,15 +51,16 @@ class Attacked:
     lost: int = 0
 
 
-def fenced(database: Database, folder: Path, times: int, *, seed: int = 0, in_place: bool = False) -> Attacked:
+def failed_over(database: Database, folder: Path, times: int, *, seed: int = 0, in_place: bool = False) -> Attacked:
     """Let a store lose its last events, as in an asynchronous fail-over or when an older copy is restored.
 
     Each time one worker is frozen, with what it was asked, until another one has written in the place of what was lost.
-    In the end what the study refused is imported. What is lost `in_place` is lost by an older copy of a SQLite file.
+    In the end what the study refused or lost is imported. What is lost `in_place` is lost by an older copy of a SQLite
+    file.
     """
     start = time.monotonic()
-    rng = random.Random(f"{seed} fencing")
-    name = "overwritten" if in_place else "fencing"
+    rng = random.Random(f"{seed} failover")
+    name = "overwritten" if in_place else "failover"
     plan = Plan(database.url, name, evaluations=20 * times, seed=seed, lease=60.0, pace=Pace(0.1, 0.3))
     losses: list[Loss] = []
     with Crew([Post(plan, folder, slot, by_hand=slot % 2 == 0) for slot in range(WORKERS)]) as crew:
@@ -78,7 +79,7 @@ def fenced(database: Database, folder: Path, times: int, *, seed: int = 0, in_pl
         crew.join(time.monotonic() + PATIENCE_SECONDS)
         findings = check(database, crew, losses)
         answers = [answer for life in crew.lives for answer in account(life.post.journal).answers]
-    _bring_back(database, plan, folder, answers)
+    _bring_back(database, plan, folder, answers, losses)
     lost = _lost(answers, losses)
     return Attacked(
         "overwritten in place" if in_place else "commits lost", times, findings, time.monotonic() - start, lost
@@ -108,8 +109,8 @@ def files_removed(database: Database, folder: Path, times: int, *, seed: int = 0
 
 
 def overwritten(database: Database, folder: Path, times: int, *, seed: int = 0) -> Attacked:
-    """Overwrite a SQLite file in place with an older copy of itself while workers use it; otherwise as `fenced`."""
-    return fenced(database, folder, times, seed=seed, in_place=True)
+    """Overwrite a SQLite file in place with an older copy of itself while workers use it; otherwise a fail-over."""
+    return failed_over(database, folder, times, seed=seed, in_place=True)
 
 
 def _overwrite(database: Database, crew: Crew, events: int) -> Loss:
@@ -137,13 +138,15 @@ def _overwrite(database: Database, crew: Crew, events: int) -> Loss:
     raise SoakError(f"The log of {database.path} could not be copied to it.")
 
 
-def _bring_back(database: Database, plan: Plan, folder: Path, answers: Sequence[Answered]) -> None:
-    """Import what the study refused, and check that all of it was kept."""
+def _bring_back(
+    database: Database, plan: Plan, folder: Path, answers: Sequence[Answered], losses: Sequence[Loss]
+) -> None:
+    """Import what the study refused and what the store lost, and check that all of it was kept."""
     path = folder / f"{database.path.stem if database.server is None else plan.name}.unstored.jsonl"
     if path.exists():
         command = [sys.executable, "-m", "flexibo", "import", str(path), "--storage", database.url, "--name", plan.name]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    if wrong := kept_wrong(database.events(plan.name), answers, kept_lines(path)):
+    if wrong := kept_wrong(database.events(plan.name), answers, kept_lines(path), losses):
         raise SoakError(listed(f"{database.kind}, study {plan.name!r}", wrong))
 
 

@@ -6,8 +6,8 @@
 4. No question is in the hands of two living workers at once.
 5. What the study refused is not in it, and what it kept aside is in the file beside it.
 
-A store may lose what it acknowledged, as in an asynchronous fail-over. Then the laws hold for the rest, and what was
-lost is not stored for something else.
+A store may lose what it acknowledged, as in an asynchronous fail-over. Then the laws hold for the rest, what was lost
+is not stored for something else, and it is in the file, too.
 """
 
 from __future__ import annotations
@@ -106,23 +106,27 @@ def holders_wrong(
     return wrong
 
 
-def kept_wrong(rows: Sequence[Row], answers: Iterable[Answered], kept: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Which answers that the study refused are not in the file beside it, or not in the study after its import.
+def kept_wrong(
+    rows: Sequence[Row], answers: Iterable[Answered], kept: Sequence[Mapping[str, Any]], losses: Sequence[Loss] = ()
+) -> list[str]:
+    """Which answers that were refused, or lost, are not in the file beside the study, or not in it after the import.
 
     Args:
         rows: The study after the import of the file.
         answers: What the workers answered.
         kept: The lines of the file.
+        losses: What the store lost; the workers that know of it live.
     """
+    lost = set().union(*(loss.tokens(ANSWERS) for loss in losses))
     lines: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for line in kept:
         lines[line["answer"]["token"]].append(line)
     values = _known_values(rows)
     wrong = []
     for answer in answers:
-        if answer.outcome != "kept":
-            continue
         claim = answer.claim
+        if answer.outcome != "kept" and not (answer.outcome == "safe" and claim.token in lost):
+            continue
         found = [(line["design"], line["objective"], line["answer"].get("values")) for line in lines[claim.token]]
         if (claim.design, claim.objective, answer.values) not in found:
             wrong.append(f"The answer {answer} is not in the file beside the study.")

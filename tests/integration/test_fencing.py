@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.soak.attacks import failed_over
 from benchmarks.soak.databases import postgresql, sqlite_file
-from benchmarks.soak.failover import failed_over
 from tests.command_line import good
 from tests.postgres import server
 from tests.unit.storage.files import lose_last
@@ -269,9 +269,9 @@ def test_a_store_that_loses_events_again_and_again_has_no_value_of_another_desig
 ) -> None:
     monkeypatch.chdir(tmp_path)
     database = sqlite_file(tmp_path) if kind == "sqlite" else postgresql(server())
-    found = failed_over(database, 10, 0, lambda _: None)
-    assert found.losses == 10
-    assert found.acknowledged > 0
+    found = failed_over(database, tmp_path, 2)
+    assert found.times == 2
+    assert found.findings.safe > 0
 
 
 def test_answers_in_a_file_that_is_overwritten_in_place_are_kept_and_brought_back(tmp_path: Path) -> None:
@@ -288,6 +288,32 @@ def test_answers_in_a_file_that_is_overwritten_in_place_are_kept_and_brought_bac
         file.write(old.read_bytes())
     with pytest.raises(LogReplacedError, match=r"study\.unstored\.jsonl"):
         first.tell(told[2], 778.0, cost=5.0)
+    first.close()
+    old.replace(path)
+    for beside in ("wal", "shm"):
+        Path(f"{path}-{beside}").unlink(missing_ok=True)
+    good("import", str(tmp_path / "study.unstored.jsonl"), "--storage", f"sqlite:///{path}")
+    values = [value for m in Study.load(f"sqlite:///{path}").history.measurements for value in m.values.values()]
+    assert sorted(values) == [777.0, 777.0, 778.0]
+
+
+@pytest.mark.parametrize("how", ["removed", "removed with the files beside it", "moved"])
+def test_answers_in_a_file_that_is_removed_or_moved_are_kept_and_brought_back(tmp_path: Path, how: str) -> None:
+    path, old = tmp_path / "study.db", tmp_path / "old.db"
+    first = opened(f"sqlite:///{path}")
+    good("backup", str(path), str(old))
+    told = [asked(first) for _ in range(3)]
+    for evaluation in told[:2]:
+        first.tell(evaluation, 777.0, cost=5.0)
+    if how == "moved":
+        path.rename(tmp_path / "elsewhere.db")
+    else:
+        for end in ("", "-wal", "-shm") if "beside" in how else ("",):
+            Path(f"{path}{end}").unlink()
+    for _ in range(2):
+        with pytest.raises(LogReplacedError, match=r"study\.unstored\.jsonl"):
+            first.tell(told[2], 778.0, cost=5.0)
+    assert not path.exists()
     first.close()
     old.replace(path)
     for beside in ("wal", "shm"):

@@ -25,7 +25,7 @@ from flexibo.storage.base import Decide
 pytest.importorskip("benchmarks.soak", reason="the benchmarks lie beside the tests in the repository only")
 
 from benchmarks.soak import databases
-from benchmarks.soak.attacks import fenced, files_removed, hidden, overwritten, pooled
+from benchmarks.soak.attacks import failed_over, files_removed, hidden, overwritten, pooled
 from benchmarks.soak.crew import CONTEXT, Crew, SoakError
 from benchmarks.soak.databases import Database, postgresql, sqlite_file
 from benchmarks.soak.disk import MODES, disk_failed, has_compiler
@@ -81,7 +81,7 @@ def test_processes_that_answer_at_once_lose_and_double_nothing(database: Databas
 def test_a_store_that_loses_its_last_commits_stores_nothing_under_another_design(
     database: Database, tmp_path: Path
 ) -> None:
-    result = fenced(database, tmp_path, 2)
+    result = failed_over(database, tmp_path, 2)
     assert result.findings.evaluations == 40
     assert result.findings.kept > 0
 

@@ -274,9 +274,9 @@ class SQLite:
             return
         name = self.path.name
         if change is Change.FILE:  # may be put back; what takes its place may lack what was stored
-            raise (LogReplacedError if self.path.exists() else StorageError)(
-                f"{self.shown} was moved, deleted or replaced while it was in use; put it back, with the files "
-                f"{name}-wal and {name}-shm beside it, and open the study again."
+            raise LogReplacedError(
+                f"{self.shown} was moved, deleted or replaced while it was in use; put it back with the files "
+                f"{name}-wal and {name}-shm beside it, or a backup without these, and open the study again."
             )
         # Nobody uses the removed files from now on, so all that they hold is copied to the file first.
         driver = None if connection is None else connection.connection.dbapi_connection

@@ -143,7 +143,7 @@ class Heartbeat:
         return {
             worker: None if worker not in signs else signs[worker].seconds
             for worker in wanted
-            if worker not in signs or self._is_gone(worker, signs[worker])
+            if worker not in signs or worker in _unsigned or self._is_gone(worker, signs[worker])
         }
 
     def forget(self, worker: str) -> None:
@@ -234,12 +234,14 @@ class _BeatThread:
                 if self.is_late():
                     self.since = self._clock()
                 self._last = self._clock()
-        is_signed = self._signed(None)
+        if not (is_signed := self._signed(None)):
+            _unsigned.add(self._worker)
         _giving.discard(self)
         self._has_parted.set()
-        while not is_signed:  # as long as its process is seen alive, nobody else takes over what this worker held
+        while not is_signed:  # as long as its process is seen alive, no other one takes over what this worker held
             time.sleep(max(LEAST_PAUSE, self._lease / SIGNS_PER_LEASE))
             is_signed = self._signed(None)
+        _unsigned.discard(self._worker)
 
     def _is_stopped(self, seconds: float) -> bool:
         """Whether to stop, after a wait of at most this many seconds."""
@@ -263,6 +265,8 @@ class _BeatThread:
 
 
 _giving: set[_BeatThread] = set()  # the threads whose sign-off the end of the process waits for
+_unsigned: set[str] = set()
+"""Workers of this process that left, and whose storage refused their sign-off, as a file that was overwritten does."""
 _left: weakref.WeakKeyDictionary[MemoryStorage, deque[str]] = weakref.WeakKeyDictionary()
 """Workers that were garbage collected: the collector must not wait for the lock of their storage."""
 os.register_at_fork(after_in_child=_giving.clear)  # the threads are the parent's

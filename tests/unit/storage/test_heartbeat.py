@@ -15,7 +15,7 @@ import pytest
 from tests.unit.storage.fake_proc import FakeProc
 
 from flexibo.storage import MemoryStorage, Sign, StorageError
-from flexibo.storage.heartbeat import Heartbeat
+from flexibo.storage.heartbeat import Heartbeat, _unsigned
 from flexibo.storage.processes import about_this_process
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc on this machine")
@@ -222,6 +222,32 @@ def test_a_sign_off_that_the_storage_refused_is_tried_again(monkeypatch: pytest.
     assert (storage.kept, refusals) == ({}, [])
 
 
+@needs_proc
+def test_a_worker_of_this_process_that_left_is_gone_even_if_its_storage_refuses_the_sign_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("flexibo.storage.heartbeat.LEAST_PAUSE", 0.0)
+    is_lost = [True]
+
+    def refuse(sign: Sign | None) -> None:
+        if sign is None and is_lost:
+            raise StorageError("The file was overwritten.")
+
+    storage = Slow(refuse)
+    before = set(signs_threads())
+    first, later = (Heartbeat(storage, lease=0.04) for _ in range(2))  # type: ignore[arg-type]
+    first.begin()
+    (thread,) = set(signs_threads()) - before
+    worker = first.worker
+    assert later.gone([worker]) == {}
+    first.leave()
+    assert worker in storage.kept
+    assert later.gone([worker]).keys() == {worker}
+    is_lost.clear()
+    thread.join(30)
+    assert (storage.kept, _unsigned) == ({}, set())
+
+
 def signs_threads() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name == "flexibo-signs"]
 
@@ -263,7 +289,7 @@ def test_no_error_of_a_storage_ends_the_signs_or_is_printed(caplog: pytest.LogCa
 
 AT_EXIT = """
 import sys
-from flexibo.storage.heartbeat import Heartbeat
+from flexibo.storage.heartbeat import Heartbeat, _unsigned
 from flexibo.storage.sql import SQLStorage
 kept = []
 for n in range(3):
@@ -348,7 +374,7 @@ def test_workers_that_left_are_not_watched_for_ever() -> None:
 FORK_PRESENCE = """
 import os, sys, time, warnings
 warnings.simplefilter("ignore", DeprecationWarning)
-from flexibo.storage.heartbeat import Heartbeat
+from flexibo.storage.heartbeat import Heartbeat, _unsigned
 from flexibo.storage.sql import SQLStorage
 storage = SQLStorage(sys.argv[1], "study")
 heartbeat = Heartbeat(storage, lease=0.01)  # its thread is always about to sign

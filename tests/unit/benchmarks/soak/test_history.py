@@ -176,3 +176,10 @@ def test_what_was_kept_aside_must_be_in_its_file_and_in_the_study_after_the_impo
     wrong = kept_wrong(rows(*events), [KEPT, SAFE], lines)
     assert len(wrong) == len(facts)
     assert all(fact in sentence for fact, sentence in zip(facts, wrong, strict=True))
+
+
+def test_an_acknowledged_answer_that_the_store_lost_must_be_kept_too() -> None:
+    lost = [Loss([(1, told())], at=2.0)]
+    assert kept_wrong(rows(ADDED), [SAFE], [LINE], lost) == []
+    assert len(kept_wrong(rows(ADDED), [SAFE], [], lost)) == 1
+    assert kept_wrong(rows(asked(), told()), [SAFE], []) == []
