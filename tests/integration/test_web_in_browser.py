@@ -35,7 +35,7 @@ View = dict[str, Any]
 def axis(name: str, unit: str = "", direction: str = "min", **more: Any) -> View:
     label = f"{name} [{unit}]" if unit else name
     bare = {"name": name, "unit": unit, "label": label, "direction": direction, "optimise": True, "log": False}
-    return {**bare, "bound": None, "bound_side": None, **more}
+    return {**bare, "bound": None, "bound_side": None, "least": None, "most": None, **more}
 
 
 def point(kind: str, values: View, design: View | None = None, **more: Any) -> View:

@@ -123,10 +123,11 @@ def _with_errors(ax: Axes, points: Sequence[FrontPoint], first: Axis, second: Ax
     look = LOOKS[kind]
     ax.plot(x, y, label=look.label, zorder=4, **style.marker_style(look))
     for side, axis in (("xerr", first), ("yerr", second)):
-        errors = np.array([point.deviations[axis.name] for point in points])
-        if errors.any():
-            some = errors > 0
-            bars: dict[str, Any] = {side: errors[some]}
+        some = np.array([point.deviations[axis.name] > 0 for point in points])
+        if some.any():
+            ends = np.array([axis.bar(value, spread) for value, spread in _spreads(points, axis)])
+            values = np.array(_coordinates(points, axis))
+            bars: dict[str, Any] = {side: np.abs(ends.T - values)[:, some]}
             ax.errorbar(
                 np.array(x)[some],
                 np.array(y)[some],
@@ -145,7 +146,7 @@ def _frame(ax: Axes, placed: Sequence[FrontPoint], first: Axis, second: Axis) ->
     best = [point for point in shown if point.kind in ON_FRONT]
     sides: tuple[tuple[Literal["x", "y"], Axis], ...] = (("x", first), ("y", second))
     for side, axis in sides:
-        bars = [(value - spread, value + spread) for value, spread in _spreads(best, axis)]
+        bars = [axis.bar(value, spread) for value, spread in _spreads(best, axis)]
         others = [*_coordinates(placed, axis), *([] if axis.bound is None else [axis.bound])]
         style.scale(ax, side, _coordinates(shown, axis), log=axis.log, bars=bars, others=others)
 

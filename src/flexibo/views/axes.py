@@ -7,11 +7,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from flexibo._internal.numbers import MOST_DIGITS, format_number
 from flexibo.objectives import Objective
 from flexibo.space import Categorical, Integer, Option, Ordinal, Real, Value
 from flexibo.space.options import is_number
-from flexibo.views._json import json_fields
+from flexibo.surrogates.possible_losses import PossibleLosses
+from flexibo.views._json import finite_or_none, json_fields
 
 WIDE = 15.0  # positive values that span more than this factor are drawn on a logarithmic scale
 COST_UNIT = "s"  # costs are shown in seconds: studies do not store a unit of costs
@@ -29,6 +32,8 @@ class Axis:
         optimise: Whether it is optimised, or only a constraint.
         bound: The bound of a constraint; None without one.
         bound_side: "at most" or "at least"; None without a bound.
+        least: The least possible value; None if there is none.
+        most: The greatest possible value; None if there is none.
         log: Whether the scale is logarithmic.
     """
 
@@ -38,6 +43,8 @@ class Axis:
     optimise: bool
     bound: float | None
     bound_side: str | None
+    least: float | None
+    most: float | None
     log: bool
 
     @property
@@ -52,6 +59,11 @@ class Axis:
             return ""
         return " ".join(filter(None, (self.bound_side, format_number(self.bound, MOST_DIGITS), self.unit)))
 
+    def bar(self, value: float, spread: float) -> tuple[float, float]:
+        """The ends of an error bar, as far as values are possible."""
+        low, high = value - spread, value + spread
+        return low if self.least is None else max(low, self.least), high if self.most is None else min(high, self.most)
+
     def to_dict(self) -> dict[str, Any]:
         """The axis, ready for JSON."""
         return {**json_fields(self), "label": self.label}
@@ -63,6 +75,9 @@ def axis_of(objective: Objective, values: Iterable[float | None]) -> Axis:
     >>> axis_of(Objective("energy", unit="J"), [1.0, 100.0]).log
     True
     """
+    known = [value for value in values if value is not None and math.isfinite(value)]
+    losses = np.array([objective.loss(value) for value in known])
+    ends = sorted(objective.value(loss) for loss in PossibleLosses.of(objective).given(losses))
     bound = objective.at_most if objective.at_most is not None else objective.at_least
     side = None if bound is None else ("at most" if objective.at_most is not None else "at least")
     return Axis(
@@ -72,7 +87,9 @@ def axis_of(objective: Objective, values: Iterable[float | None]) -> Axis:
         optimise=bool(objective.optimise),
         bound=None if bound is None else float(bound),
         bound_side=side,
-        log=is_wide(values),
+        least=finite_or_none(ends[0]),
+        most=finite_or_none(ends[1]),
+        log=is_wide(known),
     )
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
 from flexibo import Objective, Study
 from flexibo.views import front_view
+from flexibo.views.axes import axis_of
 
 LINE = {"x": (0.0, 1.0)}
 
@@ -25,9 +28,17 @@ def test_axes_carry_label_direction_bound_and_scale() -> None:
     )
     assert [axis.to_dict() for axis in front_view(study).axes] == [
         {"name": "speed", "unit": "1/s", "label": "speed [1/s]", "direction": "max", "optimise": True, "bound": None,
-         "bound_side": None, "log": True},
+         "bound_side": None, "least": 0.0, "most": None, "log": True},
         {"name": "error", "unit": "", "label": "error", "direction": "min", "optimise": True, "bound": None,
-         "bound_side": None, "log": False},
+         "bound_side": None, "least": 0.0, "most": None, "log": False},
         {"name": "ms", "unit": "ms", "label": "ms [ms]", "direction": "min", "optimise": False, "bound": 50.0,
-         "bound_side": "at most", "log": False},
+         "bound_side": "at most", "least": 0.0, "most": None, "log": False},
     ]  # fmt: skip
+
+
+def test_error_bars_end_at_impossible_values() -> None:
+    axis = axis_of(Objective("accuracy", "max", lower=-1, upper=1), [-0.5, 0.9])
+    assert axis.bar(0.9, 0.3) == (pytest.approx(0.6), 1.0)
+    assert axis.bar(-0.9, 0.3) == (-1.0, pytest.approx(-0.6))
+    assert axis_of(Objective("energy"), [1.0, None]).bar(1.0, 3.0) == (0.0, 4.0)
+    assert axis_of(Objective("gain"), [-1.0, 2.0]).bar(1.0, 3.0) == (-2.0, 4.0)

@@ -69,7 +69,7 @@
     return [area, edge(upper, undefined), edge(lower, [5, 4])];
   };
 
-  /** Error bars of one standard deviation. */
+  /** Error bars of one standard deviation, as far as values are possible. */
   const errorBars = (panel, index, shown, points, style) =>
     shapes(index, points.length, style.z - 1, (i, coord) => {
       const centre = shown.map((axis) => valueOf(points[i], axis));
@@ -79,7 +79,8 @@
         const deviation = own(points[i].deviations, axis.name);
         if (!(deviation > 0)) return;
         const ends = [-1, 1].map((side) => {
-          const moved = centre.map((value, k) => (k === j ? value + side * deviation : value));
+          const end = Math.min(Math.max(centre[j] + side * deviation, axis.least ?? -Infinity), axis.most ?? Infinity);
+          const moved = centre.map((value, k) => (k === j ? end : value));
           return coord(within(panel.x, moved[0]), within(panel.y, moved[1]));
         });
         const bar = (a, b) => ({
