@@ -218,9 +218,12 @@ class _BeatThread:
         self._stop.put(None)
 
     def join(self, seconds: float) -> None:
-        """Wait until it has tried to sign off, at most this long."""
-        if self._thread is not threading.current_thread():
-            self._has_parted.wait(max(0.0, seconds))
+        """Wait until it has tried to sign off, and if it has, until its connection is closed; at most this long."""
+        if self._thread is threading.current_thread():
+            return
+        end = time.monotonic() + seconds
+        if self._has_parted.wait(max(0.0, seconds)) and self._worker not in _unsigned:
+            self._thread.join(max(0.0, end - time.monotonic()))
 
     def is_late(self) -> bool:
         """Whether the last beat is too old: the storage is not reachable, or this process was suspended."""

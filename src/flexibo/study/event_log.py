@@ -144,6 +144,11 @@ class EventLog:
         known = [event for event in recent if isinstance(event, Told | Failed) and event.token]
         return [event for event in known if (event.number, event.token) not in stored]
 
+    def close(self) -> None:
+        """Close the storage: its file may then be moved or replaced. A later use opens it again."""
+        if (close := getattr(self._storage, "close", None)) is not None:
+            close()
+
     def unread(self) -> list[dict[str, Any]]:
         """The stored events that are not in the history yet; a first event is checked, as settings are made of it."""
         known = len(self.history.events)

@@ -553,11 +553,12 @@ class Study:
         self._log.refresh(self._notify)
 
     def close(self) -> None:
-        """Sign off as a worker: what this process still holds may be given to others at once.
+        """Sign off as a worker, and close the storage: what this process still holds may be given to others at once.
 
         The study can be used again.
         """
         self._heartbeat.leave(holds=bool(self._claims().held()))
+        self._log.log.close()
 
     def __enter__(self) -> Study:
         return self
