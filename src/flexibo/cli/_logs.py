@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime, timezone
 
 import typer
@@ -43,6 +45,34 @@ def log_as_json_lines() -> None:
 def logs_json_lines() -> bool:
     """Whether `log_as_json_lines` was called in this process."""
     return any(isinstance(handler.formatter, JSONLines) for handler in logging.getLogger().handlers)
+
+
+class _Said(logging.Handler):
+    """Hands each message to a function."""
+
+    def __init__(self, say: Callable[[str], object]) -> None:
+        super().__init__(logging.INFO)
+        self._say = say
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._say(record.getMessage())
+
+
+@contextmanager
+def waiting_said(say: Callable[[str], object]) -> Iterator[None]:
+    """A context in which a run says what it waits for; JSON lines have that anyway."""
+    log = logging.getLogger("flexibo.study.waiting")
+    before, handler = log.level, _Said(say)
+    if logs_json_lines():
+        yield
+        return
+    log.setLevel(logging.INFO)
+    log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(before)
 
 
 def complain(text: str) -> None:

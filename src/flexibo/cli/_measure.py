@@ -12,10 +12,12 @@ import typer
 from flexibo._internal.numbers import cost_unit, format_budget, format_spent
 from flexibo._internal.text import printable, printable_line
 from flexibo.cli._advice import StudyPlace
+from flexibo.cli._logs import waiting_said
 from flexibo.cli._options import ExecutionOptions, StudyOptions
 from flexibo.cli._progress_lines import ProgressLines
 from flexibo.cli._signals import terminable
 from flexibo.cli._storage import is_stored
+from flexibo.cli._text import counted
 from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.executors import EXECUTORS, Executor, Measure, find_executor
 from flexibo.history import History
@@ -95,7 +97,7 @@ def measure(
                 f"{study.name!r}, with: {place.measuring('worker', options={'--only': ','.join(others)})}"
             )
         )
-    with closing(_open_executor(chosen, objectives)) as opened, terminable():
+    with closing(_open_executor(chosen, objectives)) as opened, terminable(), waiting_said(_say_waiting):
         executor: Executor = opened if quiet or sys.stderr.isatty() else ProgressLines(opened, study)
         mine = {name: functions[name] for name in objectives}
         if confirming is None:
@@ -107,6 +109,10 @@ def measure(
         study.record_stop(StopKind.MANUAL, f"What is left is measured by hand: {', '.join(manual)}.")
     study.close()
     return queued
+
+
+def _say_waiting(text: str) -> None:
+    typer.echo(printable_line(text), err=True)
 
 
 def _open_executor(chosen: ExecutorChoice, objectives: Collection[str]) -> Executor:
@@ -149,6 +155,30 @@ def set_budget(study: Study, given: StudyOptions, *, quiet: bool) -> None:
         typer.echo(printable_line(" ".join(lines)))
 
 
-def add_stop_rules(study: Study, given: StudyOptions) -> None:
-    if given.stop_rules:
-        study.stop = {**study.stop, **given.stop_rules}
+def add_stop_rules(study: Study, given: StudyOptions, *, quiet: bool) -> None:
+    """Add the stop rules that were typed, and say so if that lowers a limit, or if it is reached already."""
+    if not given.stop_rules:
+        return
+    before, asked = study.stop, len(study.history.asked)
+    study.stop = {**before, **given.stop_rules}
+    say_limit(before.get("max_evaluations"), given.stop_rules.get("max_evaluations"), asked, quiet=quiet)
+
+
+def stored_limit(url: str, name: str) -> float | None:
+    """How many evaluations a stored study may ask; None if it is not stored, or has no limit."""
+    stored = study_copy(url, name).study.history.stop if is_stored(url, name) else None
+    return (stored or {}).get("max_evaluations")
+
+
+def say_limit(before: float | None, now: float | None, asked: int, *, quiet: bool) -> None:
+    """Say that a limit of evaluations is lower than before, or that it is reached already."""
+    lines = []
+    if now is not None and before is not None and now < before:
+        lines.append(f"max_evaluations was {before:g}; it is {now:g} now.")
+    if now is not None and asked >= now:
+        lines.append(
+            f"{counted(asked, 'evaluation')} {'was' if asked == 1 else 'were'} asked already, so only what is "
+            "queued is measured."
+        )
+    if lines and not quiet:
+        typer.echo(" ".join(lines))

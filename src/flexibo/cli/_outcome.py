@@ -115,7 +115,7 @@ def report(study: Study, about: Report, *, ran: bool, queued: Sequence[QueuedDes
                 _print_end(study, console)
             draw_front(study, about.picture, console, place)
         waits = about.manual and (not ran or study.stop_kind in (None, StopKind.MANUAL))
-        lines = _manual_lines(study, about, ran=ran) if waits else _lines(study, about)
+        lines = _manual_lines(study, about, ran=ran) if waits else _lines(study, about, ran=ran)
         if about.is_confirming:
             lines = [confirming_line(study, queued, place), *_raised_line(study, about.budget), *lines]
         for line in lines:
@@ -199,12 +199,12 @@ def _print_end(study: Study, console: Console) -> None:
         console.print(Text(line), soft_wrap=True)
 
 
-def _lines(study: Study, about: Report) -> list[str]:
+def _lines(study: Study, about: Report, *, ran: bool) -> list[str]:
     found = [f"The study {study.name!r} is stored in {short_url(about.url)}."]
     if is_interrupted(study):
         found.append(f"Resume with: {about.command}")
     elif count_attempts(study) == about.attempts and not about.is_confirming:
-        found.insert(0, f"Nothing was measured: the study had ended before. {study.stopped}")
+        found.insert(0, f"Nothing was measured: the study had ended before.{'' if ran else f' {study.stopped}'}")
     if study.budget is not None and study.stop_kind is StopKind.BUDGET:
         found.append(
             f"Resume with a larger budget: {about.more({'--budget': larger_budget(study.budget, study.spent)})}"
@@ -280,18 +280,18 @@ def _manual_lines(study: Study, about: Report, *, ran: bool) -> list[str]:
 
 
 def _spending(summary: Summary, unit: str) -> Table:
-    """What was measured and what it cost, in this unit; with a row for failed or lost attempts, if there are any."""
+    """What was measured and what it cost, in this unit; with a row for attempts without a value, if there are any."""
     rows = [(name, number, summary.costs[name]) for name, number in summary.evaluations.items()]
     failed, lost = sum(summary.failures.values()), summary.spent - sum(summary.costs.values())
     if failed or lost > ROUNDING * summary.spent:
-        rows.append(("failed attempts" if failed else "lost attempts", failed, max(lost, 0.0)))
+        rows.append(("failed or lost", failed, max(lost, 0.0)))
     table = Table(title="What was measured")
     costs = [f"{title} [{unit}]" if unit else title for title in ("cost", "mean cost")]
     for title in ("objective", "measured", *costs, "share of cost"):
         table.add_column(Text(title), justify="left" if title == "objective" else "right")
     for (name, number, cost), share in zip(rows, shares([cost for *_, cost in rows]), strict=True):
         mean = format_number(cost / number, 3) if number else "-"
-        table.add_row(Text(printable_line(name)), str(number) if number else "-", f"{cost:.1f}", mean, share)
+        table.add_row(Text(printable_line(name)), str(number) if number else "-", format_number(cost), mean, share)
     return table
 
 

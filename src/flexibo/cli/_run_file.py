@@ -24,7 +24,9 @@ from flexibo.cli._measure import (
     leading_objectives,
     measure,
     opening_budget,
+    say_limit,
     set_budget,
+    stored_limit,
 )
 from flexibo.cli._options import ExecutionOptions, StudyOptions
 from flexibo.cli._outcome import PictureFile, Report, picture_beside, report, resume_command, typed_picture
@@ -118,7 +120,9 @@ def run_file(
     picture = typed_picture(out) or _picture(file, name, url)
     if given.budget_seconds is not None:
         settings["budget"] = opening_budget(url, name, given.budget_seconds)
+    before = stored_limit(url, name) if given.max_evaluations is not None else None
     study = _open_study(file, {**settings, "storage": url})
+    say_limit(before, given.max_evaluations, len(study.history.asked), quiet=json)
     set_budget(study, given, quiet=json)
     place = StudyPlace(given.storage if given.is_storage_typed else "", given.name)
     again = _typed_again(given, execution)
@@ -142,7 +146,7 @@ def resume_file(
     """Resume the stored study of a file, which the user may have named, or only confirm its promising designs."""
     study, file, url = joined
     set_budget(study, given, quiet=json)
-    add_stop_rules(study, given)
+    add_stop_rules(study, given, quiet=json)
     again = {**_rules_again(given), **_execution_again(execution), "--file": named}
     picture, command = _picture(file, study.name, url), partial(resume_command, url, study.name)
     about = Report.before(

@@ -45,7 +45,7 @@ def run_system(
         study = _open_study(built, given)
     elif set(execution.only) == {"error_percent"}:
         study, built = _join_study(name, options, given)
-        add_stop_rules(study, given)
+        add_stop_rules(study, given, quiet=json)
     else:
         budget = given.budget_seconds or DEFAULT_BUDGET_SECONDS
         request = system_request(name, options, execution.only, seed=given.seed or 0, budget=budget)
@@ -79,7 +79,7 @@ def resume_system(
     only = leading_objectives(study.history, execution.only) if execution.only else ()
     built = rebuild_system(study, options, only, budget=given.budget_seconds or study.budget)
     set_budget(study, given, quiet=json)
-    add_stop_rules(study, given)
+    add_stop_rules(study, given, quiet=json)
     again = {"--data": options.data, "--only": list(execution.only)}
     command = partial(resume_command, url, given.name)
     picture, is_confirming = _default_picture(built, url), confirming is not None

@@ -16,7 +16,7 @@ import typer
 
 from flexibo.cli._advice import StudyPlace
 from flexibo.cli._build_system import rebuild_system
-from flexibo.cli._logs import logger, logs_json_lines
+from flexibo.cli._logs import logger, logs_json_lines, waiting_said
 from flexibo.cli._measure import leading_objectives
 from flexibo.cli._options import StudyOptions, SystemOptions
 from flexibo.cli._run_file import chosen_storage, join_study, note_change
@@ -146,7 +146,7 @@ def work(study: Study, measures: Mapping[str, Measure], *, idle: float | None) -
     say(f"Measuring {', '.join(measures)} for study {study.name!r}, which has {known}.", event="started", **about)
     stopped = 0
     try:
-        with stop_requests(), _failures_logged_once():
+        with stop_requests(), _failures_logged_once(), waiting_said(say):
             study.run(measures, executor=executor, progress=False, idle=idle)
     except StopRequest as request:
         stopped = request.number

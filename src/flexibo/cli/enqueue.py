@@ -59,12 +59,24 @@ def enqueue(
             return
         chosen = parsed_names(objectives or [])
         granted, values = _checked(study, design or [], chosen, budget)
+        left_out = {} if chosen else _left_out(study, values, readings)
         found = study.enqueue(values, chosen or None, readings=readings, budget=granted, why=why)
         if json:
-            print_json({"study": study.name, "queued": [queued_facts(found)]})
+            print_json({"study": study.name, "queued": [queued_facts(found)], "left_out": left_out})
             return
         typer.echo(squeezed(queued_line(study, found)))
+        for one, state in left_out.items():
+            typer.echo(squeezed(f"Objective {one!r} of this design {state}, so it was not queued."))
         typer.echo(squeezed(next_line(StudyPlace.typed(storage, name, study.history.origin))))
+
+
+def _left_out(study: Study, design: Design, readings: int) -> dict[str, str]:
+    """The objectives of a design that need not be queued, each with the reason as the end of a sentence."""
+    from flexibo.study.queue_states import closed_because
+
+    history = study.history
+    states = {one.objective: closed_because(history, one.objective, design, readings) for one in history.purchases}
+    return {name: state for name, state in states.items() if state}
 
 
 def next_line(place: StudyPlace) -> str:

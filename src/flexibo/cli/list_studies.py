@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -67,9 +67,16 @@ def _cells(row: dict[str, Any], now: float) -> tuple[str, ...]:
     return (
         row["name"],
         row["method"],
-        "\n".join(f"{squeezed(objective['name'])} {objective['values']}" for objective in objectives),
+        "\n".join(map(_measured, objectives)),
         str(sum(objective["pending"] for objective in objectives)),
-        str(sum(objective["failed"] + objective["impossible"] for objective in objectives)),
+        str(sum(objective["failed"] for objective in objectives)),
         format_spent(row["spent"], row["budget"], row["cost_unit"]),
         f"{duration(now - datetime.fromisoformat(last).timestamp())} ago" if last else "-",
     )
+
+
+def _measured(objective: Mapping[str, Any]) -> str:
+    """How often an objective was measured, and how many values were added."""
+    number = objective["values"] - objective["added"] if objective["measured_with"] else objective["measured"]
+    added = f" (+{objective['added']} added)" if objective["added"] else ""
+    return f"{squeezed(objective['name'])} {number}{added}"

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from flexibo.transfer import StudyCopy
 
 MARGIN = "  "
+WORKER_DIGITS = 8  # of the name of a worker that vanished; JSON has all
 SHOWN = 5  # how many failures and notes are shown; JSON has them all
 
 
@@ -154,7 +155,8 @@ def _objectives(rows: Sequence[Mapping[str, Any]], unit: str) -> Any:
     for row in rows:
         title = row["name"] + (f" [{row['unit']}]" if row["unit"] else "")
         if row["measured_with"]:
-            cells = [str(row["values"]), *("" for _ in states[1:]), "", *("" for _ in lost), ""]
+            own = {"measured": str(row["values"] - row["added"]), "added": str(row["added"])}
+            cells = [*(own.get(state, "") for state in states), "", *("" for _ in lost), ""]
         else:
             mean = "-" if row["mean_cost"] is None else format_number(row["mean_cost"], 3)
             costs = [format_number(row[name]) for name in ("cost", *lost)]
@@ -171,11 +173,12 @@ def _flight(row: Mapping[str, Any]) -> str:
 
 
 def _queued(row: Mapping[str, Any], unit: str) -> str:
-    names = [name for name in row["objectives"] if name not in row["in_flight"]]
-    what = ", ".join(names) if names else "in flight"
-    price = "" if row["expected_cost"] is None else f"; expected cost {format_spent(row['expected_cost'], None, unit)}"
+    flying, cost = row["in_flight"], row["expected_cost"]
     readings = f", {row['readings']} readings" if row["readings"] > 1 else ""
-    return f"{row['number']} {what}{readings} of {design_line(row['design'])}: {row['why']}{price}"
+    flight = f"; in flight: {', '.join(flying)}" if flying else ""
+    price = f"; expected cost {'of the rest ' * bool(flying)}{format_spent(cost, None, unit)}" if cost else ""
+    what = f"{', '.join(row['objectives'])}{readings} of {design_line(row['design'])}"
+    return f"{row['number']} {what}: {row['why']}{flight}{price}"
 
 
 def _by(worker: Mapping[str, Any]) -> str:
@@ -202,7 +205,8 @@ def _failure(row: Mapping[str, Any]) -> str:
 
 def _lost(row: Mapping[str, Any], unit: str) -> str:
     cost = "an unknown cost" if row["cost"] is None else f"about {format_spent(row['cost'], None, unit)}"
-    return f"{row['number']} {row['objective']} of {design_line(row['design'])}: worker {row['worker']}, lost {cost}"
+    worker = row["worker"][:WORKER_DIGITS]
+    return f"{row['number']} {row['objective']} of {design_line(row['design'])}: worker {worker}, lost {cost}"
 
 
 def _print_front(copy: StudyCopy, console: Console) -> None:

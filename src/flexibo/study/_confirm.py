@@ -20,7 +20,8 @@ from flexibo.results.confirming import in_order_of_worth
 from flexibo.results.handover import HandOver
 from flexibo.space import Design
 from flexibo.study._arguments import checked_budget
-from flexibo.study._queue import QUEUED, checked_readings, closed_because, left_for_queue, price_of, queue_price
+from flexibo.study._queue import checked_readings, left_for_queue, price_of, queue_price
+from flexibo.study.queue_states import QUEUED, closed_because
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from flexibo.history import History
 from flexibo.history.events import BudgetSet, Dequeued, Enqueued, Event
 from flexibo.space import Design
 from flexibo.study._arguments import checked_budget
+from flexibo.study.queue_states import MEASURED, closed_because
 
-MEASURED, QUEUED = "is measured already", "is queued already"
 MOST_READINGS = 10_000
 OWN = "queued by the user"
 """The reason of an evaluation that a user asked for."""
@@ -89,19 +89,6 @@ def checked_readings(readings: object) -> int:
     if count > MOST_READINGS:
         raise InvalidValueError(f"readings is {count}; at most {MOST_READINGS:,} can be wanted.", argument="readings")
     return count
-
-
-def closed_because(history: History, name: str, design: Design, readings: int = 1) -> str:
-    """Why an objective of a design need not be queued, as the end of a sentence; empty if it may be."""
-    p = history.purchase_of(name)
-    if history.is_hopeless(p, design):
-        return "failed for good"
-    missing = history.readings_missing(p, design, readings)
-    if not missing:
-        return MEASURED
-    if history.is_queued(p, design):
-        return QUEUED
-    return "is being measured" if history.is_pending(p, design) and missing == 1 else ""
 
 
 def price_of(history: History, costs: Costs, event: Enqueued) -> float:

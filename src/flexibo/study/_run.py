@@ -21,6 +21,7 @@ POLL_SECONDS = 0.5  # how often to look for events of other processes
 STORE_AGAIN_SECONDS = (1.0, 2.0, 5.0, 10.0, 20.0)  # pauses before storing again what the storage refused
 
 logger = logging.getLogger(__name__)
+waits = logging.getLogger("flexibo.study.waiting")
 
 
 class RunnableStudy(Protocol):
@@ -56,6 +57,7 @@ class RunLoop:
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
     _unstored: Outcome | None = field(default=None, init=False)
+    _waits_for: str = field(default="", init=False)
     _fetched: Iterator[Outcome] = field(default=iter(()), init=False)
 
     def run(self) -> Stop:
@@ -75,13 +77,22 @@ class RunLoop:
                 for outcome in self._fetched:
                     self._store(outcome)
                     self.update()
-                last = self.clock()
+                last, self._waits_for = self.clock(), ""
             elif stop is not None and not stop.waits:
                 return stop
             elif self.idle is not None and self.clock() - last >= self.idle:
-                return Stop(StopKind.IDLE, f"There was nothing to do for {self.idle:g} s.")
+                why = f": {stop.reason}" if stop is not None else "."
+                return Stop(StopKind.IDLE, f"There was nothing to do for {self.idle:g} s{why}")
             else:
+                self._tell_waiting(stop)
                 self.sleep(POLL_SECONDS)
+
+    def _tell_waiting(self, stop: Stop | None) -> None:
+        """Log what is waited for, once for each reason in a row."""
+        reason = "" if stop is None else stop.reason
+        if reason != self._waits_for:
+            waits.info("Waiting for other processes: %s", printable_line(reason))
+        self._waits_for = reason
 
     def _fill_executor(self) -> Stop | None:
         """Submit evaluations while there is room; returns the stop if there was nothing more to ask."""

@@ -20,6 +20,16 @@ class NeverAskedError(InvalidValueError):
     """An answer names an evaluation, or an attempt at it, that the study does not know."""
 
 
+FIELDS: Mapping[str, tuple[type, ...]] = {
+    "design": (Mapping,),
+    "objective": (str,),
+    "yields": (tuple,),
+    "token": (str,),
+    "cost": (int, float),
+    "gain": (int, float, type(None)),
+}
+"""The types of what identifies an evaluation."""
+
 logger = logging.getLogger("flexibo.study.failures")
 
 
@@ -156,6 +166,11 @@ def check_evaluation(evaluation: object) -> None:
         raise InvalidTypeError(
             f"The number of the evaluation is {evaluation.number!r}; it must be an integer. Give what ask() returned."
         )
+    for field, kinds in FIELDS.items():
+        value = getattr(evaluation, field)
+        items = value if isinstance(value, tuple) else ()
+        if not isinstance(value, kinds) or not all(isinstance(item, str) for item in items):
+            raise InvalidTypeError(f"The {field} of the evaluation is {value!r}; give what ask() returned.")
 
 
 def check_asked(history: History, evaluation: Evaluation) -> None:

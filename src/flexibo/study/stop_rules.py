@@ -25,10 +25,17 @@ class MaxEvaluations:
     def reason(self, history: History, evaluation: Evaluation) -> str:
         """Why to stop rather than ask this evaluation, or an empty string."""
         others = len(history.asked) - (evaluation.number < len(history.asked))  # it may have been asked before
-        if others < self.limit:
-            return ""
-        asked = "1 evaluation was" if others == 1 else f"{others} evaluations were"
-        return f"{asked} asked; max_evaluations allows {self.limit:g}."
+        return "" if others < self.limit else limit_reached(others, self.limit)
+
+
+def limit_reached(asked: int, limit: float) -> str:
+    """Why a study stops that has asked this many evaluations.
+
+    >>> limit_reached(1, 1)
+    '1 evaluation was asked; max_evaluations allows 1.'
+    """
+    evaluations = "1 evaluation was" if asked == 1 else f"{asked} evaluations were"
+    return f"{evaluations} asked; max_evaluations allows {limit:g}."
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ def keep(unstored: UnstoredAnswer, path: Path, place: str = "", *, clock: Callab
     It names the command that brings it back to its study, whose `place` is a file or a URL.
     """
     fields = {name: getattr(unstored, name) for name in UnstoredAnswer.__dataclass_fields__}
-    line = json.dumps({"format": FORMAT, "version": VERSION, **fields, "time": clock()}) + "\n"
+    line = json.dumps({"format": FORMAT, "version": VERSION, **fields, "time": clock()}, default=str) + "\n"
     for file in (path, Path(tempfile.gettempdir()) / path.name):
         try:
             _append(file, line.encode())

@@ -12,6 +12,7 @@ from flexibo.belief.price_list import queued_parts
 from flexibo.history.events import Noted
 from flexibo.optimizer import StopKind
 from flexibo.storage.processes import ProcessState, process_state
+from flexibo.study.stop_rules import limit_reached
 from flexibo.transfer import STATES, Record, StudyCopy
 from flexibo.transfer.evaluations import iso_time, lost_attempts
 
@@ -32,12 +33,16 @@ def overview(copy: StudyCopy, found: Sequence[Record]) -> dict[str, Any]:
 
 
 def _objective(copy: StudyCopy, j: int, found: Sequence[Record]) -> dict[str, Any]:
-    """The evaluations of one objective, counted by state; one that is measured with another has none."""
+    """The evaluations of one objective, counted by state; one that is measured with another has none.
+
+    "failed" are all failed attempts, also those that showed that a design is "impossible". "cost" is what its values
+    cost, "lost_cost" the cost of attempts that gave none: they failed, or their workers vanished.
+    """
     history, objective = copy.study.history, copy.study.objectives[j]
     mine = [record for record in found if record.objective == objective.name]
-    costs = [record.cost for record in mine if record.cost is not None and record.number is not None]
-    # Failures are left out: they say nothing about what a value costs.
-    paid = [record.cost or 0.0 for record in mine if record.state == "measured"]
+    own = [record for record in mine if record.number is not None]
+    paid = [record.cost or 0.0 for record in own if record.state == "measured"]
+    lost = sum(record.lost_cost + (0.0 if record.state == "measured" else record.cost or 0.0) for record in own)
     return {
         "name": objective.name,
         "unit": objective.unit,
@@ -48,10 +53,11 @@ def _objective(copy: StudyCopy, j: int, found: Sequence[Record]) -> dict[str, An
         "range": objective.range_text,
         "measured_with": objective.measured_with,
         "values": history.count(j),
-        **{state: sum(record.state == state for record in mine) for state in STATES},
+        **{state: sum(record.state == state for record in own) for state in STATES},
+        "failed": history.failed_attempts[objective.name],
         "added": sum(objective.name in record.values for record in found if record.state == "added"),
-        "cost": sum(costs),
-        "lost_cost": sum(record.lost_cost for record in mine),
+        "cost": sum(paid),
+        "lost_cost": lost,
         "mean_cost": sum(paid) / len(paid) if paid else None,
     }
 
@@ -69,8 +75,7 @@ def stop(copy: StudyCopy) -> dict[str, Any]:
         spent = format_spent(history.spent, history.budget, cost_unit(history.origin))
         return {"stopped": f"The budget is spent: {spent}.", "stop_kind": StopKind.BUDGET}
     if len(history.asked) >= most:
-        asked = f"{len(history.asked)} asked; max_evaluations allows {most:g}."
-        return {"stopped": asked, "stop_kind": StopKind.RULE}
+        return {"stopped": limit_reached(len(history.asked), most), "stop_kind": StopKind.RULE}
     return {"stopped": "", "stop_kind": None}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.command_line import asked_by_hand, begun, good, history, mentions, refusal
+from tests.command_line import asked_by_hand, begun, good, history, mentions, refusal, worked
 
 from flexibo import Study
 
@@ -47,6 +47,30 @@ def test_the_status_shows_the_queue() -> None:
     assert mentions(shown, "0", "energy", "x=0.25")
     (row,) = json.loads(good("status", "--no-front", "--json"))["queued"]
     assert (row["number"], row["objectives"], row["in_flight"]) == (0, ["error", "energy"], ["error"])
+
+
+def test_a_queued_design_that_is_in_flight_is_shown_with_its_objectives() -> None:
+    worked(Study.load("sqlite:///study.db"), 4)  # costs are known
+    good("enqueue", "x=0.25", "k=2", "mode=fast")
+    asked_by_hand()
+    last = good("status", "--no-front").partition("Queued next:")[2]
+    assert mentions(last, "0", "error, energy", "x=0.25", "in flight: error;", "1")
+    asked_by_hand()
+    last = good("status", "--no-front").partition("Queued next:")[2]
+    assert mentions(last, "0", "error, energy", "x=0.25", "in flight: error, energy")
+    assert "cost" not in last
+
+
+def test_what_is_left_out_is_said_with_the_reason() -> None:
+    good("enqueue", "x=0.25", "k=2", "mode=fast", "--objectives", "energy")
+    shown = good("enqueue", "x=0.25", "k=2", "mode=fast")
+    assert mentions(shown, "1", "error of", "'energy'", "queued already")
+    with Study.load("sqlite:///study.db") as study:
+        study.add({"x": 0.5, "k": 1, "mode": "fast"}, {"error": 1.0})
+        study.add({"x": 0.75, "k": 1, "mode": "fast"}, {}, failed="energy")
+    found = json.loads(good("enqueue", "x=0.5", "k=1", "mode=fast", "--json"))
+    assert list(found["left_out"]) == ["error"]
+    assert mentions(good("enqueue", "x=0.75", "k=1", "mode=fast"), "'energy'", "failed for good")
 
 
 def test_what_was_queued_is_withdrawn() -> None:

@@ -55,3 +55,21 @@ class TestList:
         open_storage("sqlite:///empty.db", "nothing")
         assert mentions(good("list"), "sqlite:///empty.db")
         assert json.loads(good("list", "--json")) == []
+
+    def test_failures_and_costs_are_those_of_the_status_and_of_the_summary(self) -> None:
+        with begun(n_initial=4, budget=None, name="net") as study:
+            for number, evaluation in enumerate(study.ask(6)):
+                if number % 2:
+                    study.fail(evaluation, "burnt", cost=0.5, impossible=number == 1)
+                else:
+                    study.tell(evaluation, 1.0, cost=2.0)
+            study.add({"x": 0.5, "k": 1}, {"energy": 1.0}, failed={"error": "too large"})
+            summary = study.summary()
+        rows = json.loads(good("status", "--json", "--no-front"))["objectives"]
+        assert {row["name"]: row["failed"] for row in rows} == dict(summary.failures)
+        assert {row["name"]: row["cost"] for row in rows} == dict(summary.costs)
+        assert {row["name"]: row["measured"] for row in rows} == dict(summary.evaluations)
+        assert sum(row["lost_cost"] for row in rows) == summary.spent - sum(summary.costs.values()) == 1.5
+        listed = [line.split() for line in good("list").splitlines()]
+        assert listed[1][4:7] == ["0", "3", "7.5"]
+        assert listed[2][:4] == ["energy", str(summary.evaluations["energy"]), "(+1", "added)"]

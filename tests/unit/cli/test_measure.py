@@ -121,9 +121,9 @@ class TestBudget:
 
 def test_a_stop_rule_that_is_typed_is_added_to_the_others() -> None:
     with Study(SPACE, ["a", "b"], stop={"max_evaluations": 9, "certified_error": 0.5}) as study:
-        add_stop_rules(study, StudyOptions())
+        add_stop_rules(study, StudyOptions(), quiet=True)
         assert study.stop == {"max_evaluations": 9, "certified_error": 0.5}
-        add_stop_rules(study, StudyOptions(certified_error="5%"))
+        add_stop_rules(study, StudyOptions(certified_error="5%"), quiet=True)
         assert study.stop == {"max_evaluations": 9, "certified_error": 0.05}
 
 

@@ -64,6 +64,15 @@ class TestResume:
         assert stored().stop == {"max_evaluations": 8}
         assert len(stored().history.asked) == 8
 
+    def test_a_lower_limit_and_one_that_is_reached_are_said(self, folder: Path) -> None:
+        printed("run", "study.yaml", "--max-evaluations", "6")
+        for command in (["resume"], ["run", "study.yaml"]):
+            shown = printed(*command, "--max-evaluations", "4")
+            assert mentions(shown, "6 evaluations")
+            assert shown.count("max_evaluations allows") == 1
+        assert mentions(printed("resume", "--max-evaluations", "3"), "max_evaluations", "4", "3")
+        assert len(stored().history.asked) == 6
+
     def test_a_stop_rule_that_was_typed_stays_when_the_study_goes_on(self, folder: Path) -> None:
         (folder / "study.yaml").write_text(STUDY_FILE + "stop: {max_evaluations: 90}\n")
         printed("run", "study.yaml", "--budget", "30s", "--certified-error", "1%")

@@ -85,7 +85,8 @@ class TestStatus:
                 else:
                     study.tell(evaluation, 0.5, cost=cost)
         rows = {row["name"]: row for row in json.loads(good("status", "--json"))["objectives"]}
-        assert (rows["error"]["cost"], rows["error"]["mean_cost"]) == (8.5, 8.0)
+        assert (rows["error"]["cost"], rows["error"]["mean_cost"]) == (8.0, 8.0)
+        assert rows["error"]["lost_cost"] == 0.5
         assert rows["energy"]["mean_cost"] == 1.0
 
     def test_hostile_names_are_only_names(self) -> None:
@@ -110,7 +111,7 @@ class TestStatus:
         with begun(objectives=objectives) as study:
             study.add({"x": 0.5, "k": 1}, {"energy": 1.0, "ms": 2.0})
         lines = good("status", "--no-front").splitlines()
-        assert any(line.split() == ["ms", "1"] for line in lines)
+        assert any(line.split() == ["ms", "0", "1"] for line in lines)
         assert any(line.split()[:5] == ["energy", "0", "0", "0", "1"] for line in lines)
 
     def test_a_study_of_version_1_is_shown_and_not_migrated(self, tmp_path: Path) -> None:

@@ -247,3 +247,26 @@ def test_what_a_lost_machine_cost_is_charged_in_the_units_of_the_objective(
     study.history.timed[evaluation.objective] = timed
     study.tell_outcome(given_back(study, replace(evaluation, cost=7.0)))
     assert study.spent == charged
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("design", None),
+        ("objective", None),
+        ("objective", ["a"]),
+        ("yields", None),
+        ("yields", ([],)),
+        ("token", None),
+        ("cost", "1"),
+        ("gain", [1.0]),
+    ],
+)
+def test_an_evaluation_that_ask_cannot_have_returned_is_refused(make_study: Make, field: str, value: object) -> None:
+    study = make_study()
+    evaluation = replace(asked(study), **{field: value})
+    with pytest.raises(InvalidTypeError, match=field):
+        study.tell(evaluation, 1.0, cost=1.0)
+    with pytest.raises(InvalidTypeError, match=field):
+        study.fail(evaluation, "burnt")
+    assert len(study.pending) == 1

@@ -151,7 +151,10 @@ def test_it_waits_for_what_others_measure_and_then_goes_on(monkeypatch: pytest.M
     assert mine.spent > 25
 
 
-def test_it_does_not_wait_longer_than_it_may_be_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_does_not_wait_longer_than_it_may_be_idle_and_says_once_what_it_waits_for(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "flexibo.study.waiting")
     now = [0.0]
     patient(monkeypatch, clock=lambda: now[0], sleep=lambda s: now.__setitem__(0, now[0] + s))
     storage = MemoryStorage()
@@ -162,6 +165,8 @@ def test_it_does_not_wait_longer_than_it_may_be_idle(monkeypatch: pytest.MonkeyP
     assert mine.stop_kind is StopKind.IDLE
     assert "10 s" in mine.stopped
     assert now[0] == pytest.approx(10)
+    (said,) = (record.getMessage() for record in caplog.records if record.name == "flexibo.study.waiting")
+    assert said.partition(": ")[2] == mine.stopped.partition(": ")[2] != ""
 
 
 def test_functions_of_some_objectives_are_enough_where_others_can_help(monkeypatch: pytest.MonkeyPatch) -> None:

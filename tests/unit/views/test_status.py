@@ -52,8 +52,9 @@ def test_the_evaluations_of_each_objective_are_counted_by_state(copy: StudyCopy)
     assert (a["measured"], a["values"], a["cost"], a["mean_cost"]) == (2, 2, 5.0, 2.5)
     assert (a["unit"], a["at_most"], a["direction"]) == ("J", 9.0, "min")
     assert (b["measured"], b["values"], b["mean_cost"], b["measured_with"]) == (0, 2, None, "a")
-    assert (c["failed"], c["impossible"], c["released"], c["added"], c["values"]) == (1, 1, 1, 1, 1)
-    assert c["cost"] == 0.75, "what was known before cost this study nothing"
+    assert (c["failed"], c["impossible"], c["released"], c["added"], c["values"]) == (2, 1, 1, 1, 1)
+    assert (c["cost"], c["lost_cost"]) == (0.0, 0.75), "what was known before cost this study nothing"
+    assert numbers["spent"] == sum(one["cost"] + one["lost_cost"] for one in numbers["objectives"])
     assert c["mean_cost"] is None, "failures say nothing about what a value costs"
 
 
