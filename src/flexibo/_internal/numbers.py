@@ -52,13 +52,21 @@ def significant_digits(values: Iterable[tuple[float, float]]) -> int:
     return MOST_DIGITS
 
 
-def cost_unit(origin: Mapping[str, Any]) -> str:
-    """The unit of a study's costs, given its origin; empty if only the user's program knows it.
+def cost_unit(origin: Mapping[str, Any], timed: Mapping[str, bool]) -> str:
+    """The unit of a study's costs: seconds, or empty if only the user knows it.
 
-    >>> cost_unit({"system": "lenet"}), cost_unit({}), cost_unit({"study_file": "tea.yaml", "cost_unit": ""})
+    Costs are seconds where a system or a budget in seconds says so (`origin`), and where flexibo `timed` the
+    measurements of every objective. They are the user's own where people or functions report them.
+
+    >>> cost_unit({"system": "lenet"}, {}), cost_unit({"study_file": "tea.yaml", "cost_unit": ""}, {})
+    ('s', '')
+    >>> cost_unit({}, {"error": True}), cost_unit({}, {}), cost_unit({"study_file": "tea.yaml"}, {"error": False})
     ('s', '', '')
     """
-    return "s" if (origin.get("system") or origin.get("study_file")) and origin.get("cost_unit") != "" else ""
+    if "cost_unit" in origin or origin.get("system"):
+        return str(origin.get("cost_unit", "s"))
+    is_known = bool(timed) or bool(origin.get("study_file"))
+    return "s" if is_known and all(timed.values()) else ""
 
 
 def format_budget(budget: float, unit: str) -> str:

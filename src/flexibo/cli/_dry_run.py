@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from flexibo._internal.numbers import cost_unit, format_budget, format_spent
+from flexibo._internal.numbers import format_budget, format_spent
 from flexibo.cli._storage import short_url
 from flexibo.cli._text import counted, design_line, printable_console, stop_text
 from flexibo.errors import FlexiBOError
@@ -122,7 +122,7 @@ def _print(plan: Mapping[str, Any], study: Study, console: Console) -> None:
         "storage": short_url(plan["storage"])
         + (f" ({counted(plan['measurements'], 'measurement')})" if plan["begun"] else " (new)"),
         "method": plan["method"],
-        "budget": _budget(plan, cost_unit(study.history.origin)),
+        "budget": _budget(plan, study.history.cost_unit),
         "seed": "drawn when the study starts" if plan["seed"] is None else str(plan["seed"]),
         "initial designs": f"{plan['initial_designs']}, measured completely"
         if plan["full_start"]

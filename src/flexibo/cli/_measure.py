@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 
 import typer
 
-from flexibo._internal.numbers import cost_unit, format_budget, format_spent
+from flexibo._internal.numbers import format_budget, format_spent
 from flexibo._internal.text import printable, printable_line
 from flexibo.cli._advice import StudyPlace
 from flexibo.cli._logs import waiting_said
@@ -140,7 +140,7 @@ def opening_budget(url: str, name: str, typed: float) -> float:
 
 def set_budget(study: Study, given: StudyOptions, *, quiet: bool) -> None:
     """Set the budget of a study to what was typed, and say so if that lowers it or it is spent already."""
-    typed, before, unit = given.budget_seconds, study.budget, cost_unit(study.history.origin)
+    typed, before, unit = given.budget_seconds, study.budget, study.history.cost_unit
     if typed is None:
         return
     if before != typed:

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from flexibo import plots
-from flexibo._internal.numbers import cost_unit, format_budget, format_number, format_spent
+from flexibo._internal.numbers import format_budget, format_number, format_spent
 from flexibo._internal.text import printable_line
 from flexibo.cli._advice import StudyPlace
 from flexibo.cli._exit_status import ExitStatus
@@ -127,7 +127,7 @@ def show(study: Study, console: Console) -> None:
     """Print the front, what was measured at which cost, and why the study stopped."""
     print_front(study, console)
     summary = study.summary()
-    console.print(_spending(summary, cost_unit(study.history.origin)))
+    console.print(_spending(summary, study.history.cost_unit))
     console.print(f"Stopped: {summary.stopped}", highlight=False, markup=False)
 
 
@@ -193,7 +193,7 @@ def _print_end(study: Study, console: Console) -> None:
     if not is_interrupted(study):
         show(study, console)
         return
-    spent = format_spent(study.spent, study.budget, cost_unit(study.history.origin))
+    spent = format_spent(study.spent, study.budget, study.history.cost_unit)
     counts = ", ".join(f"{study.history.count(j)} of {name}" for j, name in enumerate(study.history.names))
     for line in (f"Stopped: {study.stopped}", f"Spent {spent}; measured {counts}."):
         console.print(Text(line), soft_wrap=True)
@@ -256,7 +256,7 @@ def confirming_line(study: Study, queued: Sequence[QueuedDesign], place: StudyPl
 def _raised_line(study: Study, before: float | None) -> list[str]:
     if before is None or study.budget is None or study.budget <= before:
         return []
-    unit = cost_unit(study.history.origin)
+    unit = study.history.cost_unit
     old, new = format_budget(before, unit), format_budget(study.budget, unit)
     return [f"The budget of the study was {old}; it is {new} now."]
 

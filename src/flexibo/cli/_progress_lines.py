@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import typer
 
-from flexibo._internal.numbers import cost_unit, format_spent
+from flexibo._internal.numbers import format_spent
 from flexibo.cli._text import squeezed
 from flexibo.executors import Executor, Measure, Outcome
 from flexibo.history.events import Evaluation
@@ -45,6 +45,6 @@ class ProgressLines:
     def _line(self, outcome: Outcome) -> str:
         history = self._study.history
         counts = ", ".join(f"{name} {history.count(j)}" for j, name in enumerate(history.names))
-        spent = format_spent(history.spent, history.budget, cost_unit(history.origin))
+        spent = format_spent(history.spent, history.budget, history.cost_unit)
         last = "measured" if outcome.values is not None else "failed"
         return squeezed(f"spent {spent}; measured {counts}; last: {outcome.evaluation.objective} {last}")

@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-from flexibo._internal.numbers import cost_unit, format_budget, format_spent
+from flexibo._internal.numbers import format_budget, format_spent
 from flexibo._internal.text import printable, printable_line
 from flexibo.cli._advice import StudyPlace
 from flexibo.cli._dry_run import show_plan
@@ -238,7 +238,7 @@ def _open_study(file: StudyFile, settings: Mapping[str, Any]) -> Study:
 
 def _introduce(study: Study, file: StudyFile) -> None:
     """Print what is run and how far it is; before the first measurement, also how it could cost less."""
-    done, unit = len(study.history.measurements), cost_unit(study.history.origin)
+    done, unit = len(study.history.measurements), study.history.cost_unit
     limit = "no budget" if study.budget is None else f"budget {format_budget(study.budget, unit)}"
     lines = [
         f"{study.name} ({file.path.name}): {counted(len(study.space.names), 'option')}, "

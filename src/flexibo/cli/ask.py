@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flexibo._internal.numbers import cost_unit, format_spent
+from flexibo._internal.numbers import format_spent
 from flexibo.cli._advice import StudyPlace
 from flexibo.cli._exit_status import ExitStatus
 from flexibo.cli._options import JSONFlag, StorageURL, StudyName, parsed_names, parsed_seconds
@@ -120,7 +120,7 @@ def _facts(claimed: Sequence[Evaluation], stop: Stop | None, lease: float) -> di
 def _lines(study: Study, claimed: Sequence[Evaluation], lease: float, place: StudyPlace) -> Iterator[str]:
     """Evaluations for people: what to measure, of which design, why, and how to answer."""
     units = {objective.name: objective.unit for objective in study.objectives}
-    unit = cost_unit(study.history.origin)
+    unit = study.history.cost_unit
     for evaluation in claimed:
         wanted = ", ".join(f"{one} [{units[one]}]" if units[one] else one for one in evaluation.yields)
         again = f", attempt {evaluation.attempt}" if evaluation.attempt > 1 else ""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flexibo._internal.numbers import cost_unit, format_spent
+from flexibo._internal.numbers import format_spent
 from flexibo.cli._advice import StudyPlace
 from flexibo.cli._options import JSONFlag, StorageURL, StudyName, parsed_names, parsed_seconds, typed_option
 from flexibo.cli._storage import load_study, storage_url
@@ -152,7 +152,7 @@ def queued_line(study: Study, queued: QueuedDesign) -> str:
     prices = study.predictor.costs.prices(history, study.space.designs([queued.design]))[0]
     places = [history.purchase_of(name) for name in queued.objectives]
     cost = sum(float(prices[p]) * history.readings_missing(p, queued.design, queued.readings) for p in places)
-    price = f"; expected cost {format_spent(cost, None, cost_unit(history.origin))}" if cost else ""
+    price = f"; expected cost {format_spent(cost, None, history.cost_unit)}" if cost else ""
     return f"Queued as {queued.number}: {', '.join(queued.objectives)} of {design_line(dict(queued.design))}{price}."
 
 

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from flexibo._internal.numbers import cost_unit, format_exact, format_number
+from flexibo._internal.numbers import format_exact, format_number
 from flexibo.cli._advice import StudyPlace
 from flexibo.cli._completion import PICTURES, picture_names
 from flexibo.cli._exit_status import ExitStatus
@@ -254,7 +254,7 @@ def _whole(row: DesignRow, history: History, kind: str) -> list[str]:
     lines += [f"  {squeezed(own.name).ljust(width)}  {_quantity(row, own)}" for own in history.objectives]
     if any(objective.is_constraint for objective in history.objectives):
         lines.append(f"  {'feasible'.ljust(width)}  {feasibility_cell(row)}")
-    lines += [f"  {name.ljust(width)}  {text}" for name, text in _more(row, cost_unit(history.origin))]
+    lines += [f"  {name.ljust(width)}  {text}" for name, text in _more(row, history.cost_unit)]
     lines.append("Options:")
     for name, value in row.design.items():
         text = "-" if value is None else repr(value) if isinstance(value, float) else squeezed(str(value))

@@ -11,7 +11,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from flexibo._internal.numbers import cost_unit, format_spent
+from flexibo._internal.numbers import format_spent
 from flexibo.cli._options import JSONFlag, StorageURL
 from flexibo.cli._storage import storage_url
 from flexibo.cli._text import duration, print_json, printable_console, squeezed
@@ -40,7 +40,7 @@ def _row(url: str, name: str, events: int) -> dict[str, Any]:
     try:
         copy = study_copy(url, name)
         found = overview(copy, records(copy.study.history, copy.times))
-        return {**found, "cost_unit": cost_unit(copy.study.history.origin)}
+        return {**found, "cost_unit": copy.study.history.cost_unit}
     except FlexiBOError as error:
         return {"name": name, "events": events, "error": str(error)}
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from flexibo._internal.numbers import cost_unit, format_number, format_spent
+from flexibo._internal.numbers import format_number, format_spent
 from flexibo.cli._options import JSONFlag, StorageURL, StudyName
 from flexibo.cli._storage import storage_url
 from flexibo.cli._text import (
@@ -86,7 +86,7 @@ def _facts(copy: StudyCopy, now: float) -> dict[str, Any]:
 
 
 def _print(facts: Mapping[str, Any], copy: StudyCopy, console: Console, now: float) -> None:
-    unit = cost_unit(copy.study.history.origin)
+    unit = copy.study.history.cost_unit
     for line in _heading(facts, copy, now, unit):
         console.print(Text("\n".join(wrapped(line, console.width))))
     console.print()
@@ -120,7 +120,7 @@ def _heading(facts: Mapping[str, Any], copy: StudyCopy, now: float, unit: str) -
         ),
     ]
     if facts["settings"]["origin"]:
-        said = {key: value for key, value in chosen["origin"].items() if value and key != "sha256"}
+        said = {key: value for key, value in chosen["origin"].items() if value and key not in ("sha256", "cost_unit")}
         texts = {key: " ".join(map(str, value)) if isinstance(value, list) else value for key, value in said.items()}
         made = ", ".join(f"{key.replace('_', ' ')} {text}" for key, text in texts.items())
         lines.append(f"Made by flexibo run: {made}.")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flexibo._internal.numbers import cost_unit, format_spent
+from flexibo._internal.numbers import format_spent
 from flexibo.cli._options import JSONFlag, StorageURL, StudyName, parsed_cost
 from flexibo.cli._storage import load_study, storage_url
 from flexibo.cli._text import print_json, squeezed
@@ -227,7 +227,7 @@ def _say(study: Study, evaluation: Evaluation, told: str, *, counted: bool, cost
     if json:
         print_json(facts)
         return
-    unit = cost_unit(study.history.origin)
+    unit = study.history.cost_unit
     given = "" if cost is None else f", cost {format_spent(cost, None, unit)}"
     price = ", without a cost (the budget is not charged)" if cost == 0 else given
     spent = format_spent(study.spent, study.budget, unit)

@@ -31,7 +31,6 @@ from flexibo.study.event_log import EventLog
 from flexibo.transfer import Record, StudyCopy
 from flexibo.transfer.evaluations import RecordKeeper
 from flexibo.transfer.study_copies import copy_of, time_of
-from flexibo.views.axes import COST_UNIT
 
 PATIENCE = 3.0  # seconds until reading from a busy or unreachable storage is given up; it is tried again soon
 STEP = 500  # the number of events that are replayed before the lock is released
@@ -240,7 +239,7 @@ def _numbers(copy: GrowingCopy) -> dict[str, Any]:
         "method": copy.study.method.name,
         "spent": history.spent,
         "budget": history.budget,
-        "cost_unit": COST_UNIT,
+        "cost_unit": history.cost_unit,
         "measured": sum(history.told.values()),
         "pending": len(history.pending),
         "failed": sum(history.failed_attempts.values()),

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray, KeyArray
+from flexibo._internal.numbers import cost_unit
 from flexibo.errors import InvalidValueError
 from flexibo.history._records import REMEMBERED, DesignSeries, ObjectiveRecord, Payments, PurchaseRecord, SeenDesigns
 from flexibo.history._sequences import AskedEvaluations, Charges, Events, Measurements
@@ -93,6 +94,11 @@ class History:
         self._objective_records = tuple(ObjectiveRecord(DesignSeries(space)) for _ in self.objectives)
         self._seen = SeenDesigns(space, self.purchases)
         self._purchase_of = {self.names[j]: p for p, purchase in enumerate(self.purchases) for j in purchase.members}
+
+    @property
+    def cost_unit(self) -> str:
+        """The unit of costs: seconds, or empty if only the user knows it."""
+        return cost_unit(self.origin, self.timed)
 
     def extend(self, events: Sequence[Event]) -> None:
         """Add events; many at once take far less time than one by one."""

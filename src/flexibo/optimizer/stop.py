@@ -8,7 +8,7 @@ from enum import Enum
 
 import numpy as np
 
-from flexibo._internal.numbers import cost_unit, format_budget, format_spent
+from flexibo._internal.numbers import format_budget, format_spent
 from flexibo._internal.text import printable_line
 from flexibo.belief.price_list import PriceList, QueuedPart
 from flexibo.history import History
@@ -147,7 +147,7 @@ def never_measured(history: History, name: str) -> Stop:
 
 def initial_too_expensive(history: History, missing: int, *, chosen: bool) -> Stop:
     """The stop of a study that cannot pay for its initial designs; the user has `chosen` how many there are."""
-    budget = format_budget(history.budget or 0.0, cost_unit(history.origin))
+    budget = format_budget(history.budget or 0.0, history.cost_unit)
     lacking = "1 evaluation is" if missing == 1 else f"{missing} evaluations are"
     return Stop(
         StopKind.BUDGET,
@@ -205,8 +205,8 @@ def nothing_scores(history: History, offered: PriceList, region: Region | None, 
 
 def _left(history: History, left: float) -> str:
     """What is left of the budget."""
-    return format_spent(max(left, 0.0), history.budget, cost_unit(history.origin))
+    return format_spent(max(left, 0.0), history.budget, history.cost_unit)
 
 
 def _cost(history: History, cost: float) -> str:
-    return format_spent(cost, None, cost_unit(history.origin))
+    return format_spent(cost, None, history.cost_unit)

@@ -10,7 +10,7 @@ from flexibo.plots import style
 from flexibo.plots.style import INK, OTHER
 from flexibo.study import Study
 from flexibo.views import TraceView, trace_view
-from flexibo.views.axes import COST_UNIT, is_wide, labelled
+from flexibo.views.axes import is_wide, labelled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -92,7 +92,7 @@ def gains(study: Study, ax: Axes | None = None) -> Axes:
         style.message(ax, "no evaluation was chosen by its gain yet")
     has_region = isinstance(study.method, ScoringMethod) and study.method.region
     unit = (style.text(view.volume_unit) or "1") if has_region else "score"
-    ax.set_ylabel(f"gain per cost [{unit} / {COST_UNIT}]")
+    ax.set_ylabel(f"gain per cost [{unit} / {study.history.cost_unit or 'unit of cost'}]")
     _set_cost_axis(ax, view)
     return ax
 

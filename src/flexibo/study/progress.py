@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from flexibo._internal.checks import checked_flag
-from flexibo._internal.numbers import cost_unit, format_spent
+from flexibo._internal.numbers import format_spent
 from flexibo._internal.text import printable_line
 from flexibo.results.readings import confirmed_front, readings
 
@@ -62,7 +62,7 @@ class Bar:
 
 
 def _money(history: History) -> str:
-    return format_spent(history.spent, history.budget, cost_unit(history.origin))
+    return format_spent(history.spent, history.budget, history.cost_unit)
 
 
 def _status(study: ShownStudy) -> str:
@@ -109,7 +109,7 @@ def print_hand_over(history: History, found: HandOver, console: Console) -> None
 
     from flexibo.results.front_layout import confirmed_layout, promising_layout
 
-    unit = cost_unit(history.origin)
+    unit = history.cost_unit
     (front, promising), (others, possible) = found.likely, found.possible
     if front:
         console.print(confirmed_layout(history, front))

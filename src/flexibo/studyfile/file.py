@@ -74,15 +74,10 @@ class StudyFile:
     def origin(self) -> dict[str, Any]:
         """What is stored to find the file again: its path and its SHA-256, but none of its commands.
 
-        The unit of costs that people report is not known, unless the budget is written as a duration.
+        If the budget is written as a duration, costs are seconds. The unit of costs that people report is not known.
         """
-        unit = {} if self.counts_seconds else {"cost_unit": ""}
+        unit = {"cost_unit": "s"} if self.budget_is_duration else {"cost_unit": ""} if self.by_hand else {}
         return {"study_file": str(self.path), "sha256": self.source.digest, **unit}
-
-    @property
-    def counts_seconds(self) -> bool:
-        """Whether costs are seconds: commands and functions are timed; people report costs in the budget's unit."""
-        return not self.by_hand or self.budget_is_duration
 
     def other_database(self, url: str) -> Path | None:
         """The SQLite file of a URL if it is not the one of this study file, as after a backup; otherwise None."""

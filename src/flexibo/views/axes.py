@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from flexibo._internal.numbers import MOST_DIGITS, format_number
+from flexibo.history import History
 from flexibo.objectives import Objective
 from flexibo.space import Categorical, Integer, Option, Ordinal, Real, Value
 from flexibo.space.options import is_number
@@ -17,8 +18,6 @@ from flexibo.surrogates.possible_losses import PossibleLosses
 from flexibo.views._json import finite_or_none, json_fields
 
 WIDE = 15.0  # positive values that span more than this factor are drawn on a logarithmic scale
-COST_UNIT = "s"  # costs are shown in seconds: studies do not store a unit of costs
-COST_LABEL = f"cost [{COST_UNIT}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +109,11 @@ def labelled(name: str, unit: str) -> str:
     ('energy [J]', 'error')
     """
     return f"{name} [{unit}]" if unit else name
+
+
+def cost_label(history: History) -> str:
+    """The label of costs, with their unit if it is known."""
+    return labelled("cost", history.cost_unit)
 
 
 def category_names(option: Option) -> Mapping[Value, str] | None:

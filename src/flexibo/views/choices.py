@@ -11,7 +11,7 @@ from flexibo.space import Value
 from flexibo.study import Study
 from flexibo.transfer.evaluations import Record, records
 from flexibo.views._json import finite_or_none, json_fields
-from flexibo.views.axes import COST_LABEL
+from flexibo.views.axes import cost_label
 
 LAST = 50
 
@@ -80,7 +80,7 @@ def choices_view(study: Study, *, last: int = LAST) -> ChoicesView:
     history = study.history
     found = records(history, [None] * len(history.events))
     newest = reversed(history.asked[max(0, len(history.asked) - last) :])
-    return ChoicesView(COST_LABEL, tuple(_choice(asked, found[asked.number]) for asked in newest))
+    return ChoicesView(cost_label(history), tuple(_choice(asked, found[asked.number]) for asked in newest))
 
 
 def _choice(asked: Evaluation, record: Record) -> Choice:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray, IntArray
-from flexibo._internal.numbers import cost_unit
 from flexibo.belief.failures import failed_designs
 from flexibo.belief.reported import touched_designs
 from flexibo.history import History
@@ -24,7 +23,7 @@ from flexibo.space import Value
 from flexibo.study import Study
 from flexibo.views._json import finite_or_none, json_fields
 from flexibo.views._models import evenly_spaced, every_objective_measured, view_models
-from flexibo.views.axes import Axis, axis_of
+from flexibo.views.axes import Axis, axis_of, cost_label
 
 KINDS = (
     "front-confirmed",
@@ -110,6 +109,7 @@ class FrontView:
         left_out: The number of designs beyond the limit, which are not listed.
         approximate: Whether the models are fitted to a subset of the evaluations.
         sentence: What the confirmed front misses at most, and what confirming everything promising would cost.
+        cost_label: The label of costs, with their unit if it is known.
     """
 
     axes: tuple[Axis, ...]
@@ -118,6 +118,7 @@ class FrontView:
     left_out: int
     approximate: bool
     sentence: str = ""
+    cost_label: str = "cost"
 
     def to_dict(self) -> dict[str, Any]:
         """The view, ready for JSON."""
@@ -153,7 +154,8 @@ def front_view(study: Study, *, limit: int = LIMIT) -> FrontView:
         region=_region(history, models.predictor, limit),
         left_out=len(best) + len(rest) + len(failed) - len(points),
         approximate=models.approximate,
-        sentence=found.sentence(cost_unit(history.origin)),
+        sentence=found.sentence(history.cost_unit),
+        cost_label=cost_label(history),
     )
 
 

@@ -12,7 +12,7 @@ from flexibo.history import History
 from flexibo.study import Study
 from flexibo.transfer.evaluations import Record, records
 from flexibo.views._json import json_fields
-from flexibo.views.axes import COST_LABEL
+from flexibo.views.axes import cost_label
 
 RECENT = 40  # the projection assumes the mix of objectives of this many last answers
 
@@ -75,7 +75,7 @@ def spending_view(study: Study) -> SpendingView:
     found = [r for r in records(history, [None] * len(history.events)) if r.number is not None]
     mix = _recent_mix(history, found)
     objectives = tuple(_spending(history, found, name, None if mix is None else mix[name]) for name in history.names)
-    return SpendingView(COST_LABEL, history.budget, history.spent, reserved_cost(history), objectives)
+    return SpendingView(cost_label(history), history.budget, history.spent, reserved_cost(history), objectives)
 
 
 def _spending(history: History, found: Sequence[Record], name: str, mix: float | None) -> ObjectiveSpending:

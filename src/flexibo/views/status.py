@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flexibo._internal.numbers import cost_unit, format_spent
+from flexibo._internal.numbers import format_spent
 from flexibo.belief.costs import mean_costs
 from flexibo.belief.price_list import queued_parts
 from flexibo.history.events import Noted
@@ -72,7 +72,7 @@ def stop(copy: StudyCopy) -> dict[str, Any]:
     if study.stop_kind is not None or history.pending or history.queue:
         return {"stopped": study.stopped, "stop_kind": study.stop_kind}
     if history.budget is not None and history.spent >= history.budget:
-        spent = format_spent(history.spent, history.budget, cost_unit(history.origin))
+        spent = format_spent(history.spent, history.budget, history.cost_unit)
         return {"stopped": f"The budget is spent: {spent}.", "stop_kind": StopKind.BUDGET}
     if len(history.asked) >= most:
         return {"stopped": limit_reached(len(history.asked), most), "stop_kind": StopKind.RULE}

@@ -13,7 +13,7 @@ from flexibo.results.trace import TraceRow
 from flexibo.study import Study
 from flexibo.views._json import finite_or_none, json_fields
 from flexibo.views._models import evenly_spaced
-from flexibo.views.axes import COST_LABEL
+from flexibo.views.axes import cost_label
 
 LIMIT = 2000
 
@@ -63,7 +63,7 @@ def trace_view(study: Study, *, limit: int = LIMIT) -> TraceView:
     kept = _kept(np.array([row.hypervolume for row in rows]), with_region, limit)
     expected = [history.asked[rows[i].number].cost for i in kept]
     return TraceView(
-        cost_label=COST_LABEL,
+        cost_label=cost_label(history),
         budget=history.budget,
         objectives=history.names,
         rows=_columns([rows[i] for i in kept], expected, [history.asked[rows[i].number].initial for i in kept]),

@@ -36,7 +36,8 @@ def test_a_number_in_full_is_the_same_number() -> None:
 
 
 def test_costs_carry_their_unit_where_it_is_known() -> None:
-    assert format_spent(12345.6, 1e5, cost_unit({"study_file": "/a/study.yaml"})) == "12346 of 100000 s"
-    assert format_spent(12.0, None, cost_unit({})) == "12"
-    assert format_spent(5.0, 1234.5, cost_unit({"study_file": "tea.yaml", "cost_unit": ""})) == "5 of 1234.5"
+    assert format_spent(12345.6, 1e5, cost_unit({"study_file": "/a/study.yaml"}, {})) == "12346 of 100000 s"
+    assert format_spent(12.0, None, cost_unit({}, {})) == "12"
+    by_hand = {"study_file": "tea.yaml", "cost_unit": ""}
+    assert format_spent(5.0, 1234.5, cost_unit(by_hand, {"a": True})) == "5 of 1234.5"
     assert format_budget(1234.5, "s") == "1234.5 s"

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from flexibo.cli import app
 from flexibo.cli._exit_status import exit_with_status
-from flexibo.cli._logs import JSONLines, complain, log_as_json_lines, logs_json_lines
+from flexibo.cli._logs import JSONLines, complain, log_as_json_lines, logs_json_lines, waiting_said
 
 HARM = 'two\nlines \x1b[2J "quoted" é \ud800'
 
@@ -109,3 +109,12 @@ def test_numbers_that_are_not_finite_are_null() -> None:
     made.facts = {"cost": float("nan"), "values": {"a": float("inf")}}
     found = json.loads(JSONLines().format(made), parse_constant=pytest.fail)
     assert (found["cost"], found["values"]) == (None, {"a": None})
+
+
+def test_what_a_run_waits_for_is_said_inside_the_context_only() -> None:
+    said: list[str] = []
+    log = logging.getLogger("flexibo.study.waiting")
+    with waiting_said(said.append):
+        log.info("Waiting for %s", "others")
+    log.info("Waiting again")
+    assert said == ["Waiting for others"]

@@ -63,7 +63,7 @@ class TestRunAndResume:
         assert json.loads(outcome.stdout)["front"] == []
         monkeypatch.setattr("flexibo.cli._build_system.recorded_system", lambda name: toy)
         shown = good("run", "toy", "--recorded", "--method", "random", "--budget", "80s")
-        assert "failed attempts" in shown
+        assert "failed or lost" in shown
         shares = [int(found) for found in re.findall(r"(\d+)% │$", shown, re.MULTILINE)]
         assert len(shares) == 3
         assert sum(shares) == 100

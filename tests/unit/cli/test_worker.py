@@ -46,14 +46,6 @@ class TestWorker:
         assert mentions(lines[-1], f"{len(lines) - 2} measured", "0 failed")
         assert open_storage("sqlite:///study.db", "net").workers() == {}
 
-    def test_it_says_what_it_waits_for(self) -> None:
-        board()
-        with begun(budget=30, method="random") as study:
-            assert len(study.ask(6)) > 0
-            lines = good("worker", "--functions", "board:functions", "--idle", "0.01s").splitlines()
-        assert mentions(lines[1], "Waiting")
-        assert mentions(lines[-1], "0.01 s", "0 measured")
-
     def test_as_json_lines_every_line_is_an_object_with_its_event(self) -> None:
         board(fail="error")
         begun(budget=30, method="random").close()

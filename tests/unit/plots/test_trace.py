@@ -21,9 +21,9 @@ def test_courses_are_drawn_against_cost(study: Study) -> None:
         [0.0, 0.0],
         *map(list, zip(rows["spent"], rows["hypervolume"], strict=True)),
     ]
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("cost [s]", "hypervolume [J]")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("cost", "hypervolume [J]")
     assert plots.region(study).get_ylabel().endswith("Pareto region [J]")
-    assert plots.gains(study).get_ylabel() == "gain per cost [J / s]"
+    assert plots.gains(study).get_ylabel() == "gain per cost [J / unit of cost]"
     counts = plots.evaluations(study)
     ends = {line.get_label(): line.get_ydata()[-1] for line in counts.get_lines()}
     for name, number in study.summary().evaluations.items():

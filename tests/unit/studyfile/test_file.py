@@ -40,7 +40,10 @@ class TestWhatItCanSay:
         file = read(f"method: parego\nbudget: 30m\nseed: 3\n{SMALL}")
         study = file.study(storage=None)
         assert (study.method.name, study.budget, study.settings.seed) == ("parego", 1800.0, 3)
-        assert study.history.origin == {"study_file": str(tmp_path / "study.yaml"), "sha256": file.source.digest}
+        known = {"study_file": str(tmp_path / "study.yaml"), "sha256": file.source.digest}
+        assert study.history.origin == {**known, "cost_unit": "s"}
+        plain = read(f"budget: 1800\n{SMALL}")
+        assert plain.origin == {**known, "sha256": plain.source.digest}
 
     def test_a_study_that_is_joined_keeps_its_own_settings_and_must_have_the_options_of_the_file(
         self, read: Any, tmp_path: Path

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from flexibo import Objective, Study
-from flexibo.views import front_view
+from flexibo.views import choices_view, front_view, spending_view, trace_view
 from flexibo.views.axes import axis_of
 
 LINE = {"x": (0.0, 1.0)}
@@ -42,3 +42,12 @@ def test_error_bars_end_at_impossible_values() -> None:
     assert axis.bar(-0.9, 0.3) == (-1.0, pytest.approx(-0.6))
     assert axis_of(Objective("energy"), [1.0, None]).bar(1.0, 3.0) == (0.0, 4.0)
     assert axis_of(Objective("gain"), [-1.0, 2.0]).bar(1.0, 3.0) == (-2.0, 4.0)
+
+
+def test_costs_are_labelled_as_seconds_only_if_flexibo_measured_them() -> None:
+    measures: dict[str, Any] = {"cost": lambda design: (design["x"], 1.0), "cost [s]": lambda design: design["x"]}
+    for label, measure in measures.items():
+        study = Study({"x": [1, 2]}, ["a", "b"], seed=0)
+        study.run({"a": measure, "b": measure})
+        assert {view.cost_label for view in (front_view(study), spending_view(study), trace_view(study))} == {label}
+        assert choices_view(study).cost_label == label

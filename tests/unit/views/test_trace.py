@@ -89,7 +89,7 @@ def test_an_empty_trace_has_empty_columns() -> None:
     view = strict_json(trace_view(Study(LINE, [Objective("a", unit="J"), Objective("b", unit="s")], budget=5)))
     assert view["rows"]["spent"] == []
     assert view["evaluations"] == {"a": [], "b": []}
-    assert (view["budget"], view["cost_label"], view["volume_unit"]) == (5.0, "cost [s]", "J · s")
+    assert (view["budget"], view["cost_label"], view["volume_unit"]) == (5.0, "cost", "J · s")
 
 
 def test_objectives_measured_together_are_counted_each_and_paid_once() -> None:

@@ -33,7 +33,7 @@ export class StudyPage {
     this.views = {};
     this.course = "hypervolume";
     this.frontPicture = "pairs";
-    this.unit = "s";
+    this.unit = study.cost_unit ?? "";
     this.slice = { objective: "", x: "", y: "" };
     this.make();
     this.ticking = window.setInterval(() => this.tick(), 1000);

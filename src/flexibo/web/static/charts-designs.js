@@ -92,7 +92,7 @@
     const notes = marksIn(point);
     if (isMeasured(view, point)) notes.push("All objectives are measured.");
     else if (usable(point.confirm_cost)) {
-      const cost = `${number(point.confirm_cost, 3)} ${short(unit(view.cost_label ?? "cost [s]"), 12)}`.trim();
+      const cost = `${number(point.confirm_cost, 3)} ${short(unit(view.cost_label ?? ""), 12)}`.trim();
       const price = point.confirm_cost > 0 ? `about ${cost}` : "nothing, according to the costs so far";
       notes.push(`Measuring the missing objectives costs ${price}.`);
     }
@@ -104,7 +104,7 @@
     return { title, groups: [values, options], notes };
   };
 
-  const costUnit = (view) => short(unit(view.cost_label ?? "cost [s]"), 12);
+  const costUnit = (view) => short(unit(view.cost_label ?? ""), 12);
   const costLabel = (view) => `cost to confirm${costUnit(view) ? ` [${costUnit(view)}]` : ""}`;
 
   /** The designs as a table: those of the front first. */
