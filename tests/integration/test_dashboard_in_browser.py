@@ -96,9 +96,9 @@ def test_a_running_study_updates_on_the_screen(
         wait_for(chrome, lambda: chrome.run("return kept.innerText") != before, "time passes in the queue")
         assert chrome.run("return kept.isConnected && document.activeElement === kept"), "the focus is not taken away"
         study.tell(first, 0.25, cost=12.5)
-        said(chrome, "12.5 of 80 s")
+        said(chrome, "12.5 of 80")
         study.run(functions, progress=False)
-        said(chrome, f"{study.spent:g} of 80 s")
+        said(chrome, f"{study.spent:g} of 80")
         wait_for(chrome, f"{DRAWN} >= 2", "pictures")
         values = "return [...document.querySelectorAll('.tile .value')].map((one) => one.innerText)"
         wait_for(chrome, lambda: any("design" in value for value in chrome.run(values)), "the front")
@@ -152,8 +152,8 @@ def test_words_of_a_study_say_what_is_meant(chrome: Browser, url: str) -> None:
         with dashboard(url) as running:
             opened(chrome, running)
             said(chrome, "11 measured · 1 failed attempt")
-            said(chrome, "11.5 of 1,234.5 s spent, 1 failed attempt")
-            said(chrome, "s reserved")
+            said(chrome, "11.5 of 1,234.5 spent, 1 failed attempt")
+            said(chrome, "reserved")
             course = "const {isSeen, isOld, view} = document.flexiboDashboard.page.panels.trace; return"
             wait_for(chrome, f"{course} view", "the course")
             chrome.size(1280, 300)
