@@ -1,0 +1,149 @@
+"""A study of flexibo, in memory, that knows what the trials of an Optuna study say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from optuna.study import StudyDirection
+from optuna.trial import FrozenTrial, TrialState
+
+from flexibo import Design, Evaluation, Objective, Study, list_methods
+from flexibo.errors import InvalidValueError
+from flexibo.integrations.optuna._search_space import SearchSpace
+from flexibo.integrations.optuna._trials import constraints_of, params_of, results
+
+DEFAULT_METHODS = ("flexibo", "parego")
+"""The first of them that takes as many objectives as a study has is used."""
+ALWAYS = "always"
+"""A constraint that every design keeps: a study of flexibo needs a second objective or a constraint."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What the user of a sampler chose."""
+
+    seed: int
+    method: str | None
+    n_startup_trials: int
+    noisy: bool
+    learns_failures: bool
+    candidates: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """What trials say about designs of a search space."""
+
+    known: Sequence[tuple[Design, Mapping[str, float]]]
+    failed: Mapping[Design, str]
+    pending: Sequence[Design]
+
+    @classmethod
+    def of(
+        cls,
+        trials: Sequence[FrozenTrial],
+        found: SearchSpace,
+        directions: Sequence[StudyDirection],
+        names: Sequence[str],
+    ) -> Knowledge:
+        """What these trials say; those outside of the search space say nothing."""
+        distributions = {name: parameter.distribution for name, parameter in found.parameters.items()}
+        known, failed = [], {}
+        for trial, result in results(trials, directions, names):
+            design = found.design(params_of(trial, distributions))
+            if design is not None and result.values:
+                known.append((design, result.values))
+            elif design is not None:
+                failed[design] = result.failed
+        for design, _ in known:  # a trial that failed may have been repeated
+            failed.pop(design, None)
+        running = [trial for trial in trials if trial.state == TrialState.RUNNING]
+        pending = [found.design(params_of(trial, distributions)) for trial in running]
+        return cls(known, failed, list(dict.fromkeys(filter(None, pending))))
+
+
+def informed_study(
+    trials: Sequence[FrozenTrial],
+    directions: Sequence[StudyDirection],
+    found: SearchSpace,
+    choices: Choices,
+    *,
+    number: int,
+) -> Study:
+    """A study that knows these trials, to be asked for the parameters of the trial with this number."""
+    names = [f"objective {place}" for place in range(len(directions))]
+    limits = list(dict.fromkeys(name for trial in trials for name in constraints_of(trial)))
+    knowledge = Knowledge.of(trials, found, directions, names)
+    alone = {ALWAYS: 0.0} if len(names) == 1 and not limits else {}
+    objectives = _objectives(names, directions, [*limits, *alone], noisy=choices.noisy)
+    complete = [design for design, values in knowledge.known if len(values) + len(alone) == len(objectives)]
+    study = Study(
+        found.space,
+        objectives,
+        method=choices.method or _default_method(len(names)),
+        cost="constant",
+        candidates=choices.candidates,
+        **_start(list(dict.fromkeys(complete)), choices, number),
+    )
+    told: set[Design] = set()
+    for design, values in knowledge.known:
+        if choices.noisy or design not in told:
+            study.add(design, {**values, **alone})
+        told.add(design)
+    for design, reason in knowledge.failed.items() if choices.learns_failures else ():
+        study.add(design, failed={names[0]: reason})
+    _count_as_pending(study, knowledge.pending)
+    return study
+
+
+def seed_of(*numbers: int) -> int:
+    """A seed that these numbers decide."""
+    return int(np.random.SeedSequence(numbers).generate_state(1)[0])
+
+
+def _objectives(
+    names: Sequence[str], directions: Sequence[StudyDirection], limits: Sequence[str], *, noisy: bool
+) -> list[Objective]:
+    """The objectives and constraints of a study, all measured by one evaluation."""
+    found = []
+    for name, direction in zip(names, directions, strict=True):
+        lead = None if name == names[0] else names[0]
+        sense: Any = "max" if direction == StudyDirection.MAXIMIZE else "min"
+        found.append(Objective(name, sense, noisy=noisy, measured_with=lead))
+    for name in limits:
+        exact = name == ALWAYS
+        found.append(
+            Objective(name, at_most=0.0, lower=-math.inf, noisy=noisy and not exact, measured_with=names[0])
+        )
+    return found
+
+
+def _start(complete: Sequence[Design], choices: Choices, number: int) -> dict[str, Any]:
+    """The initial designs of a study, and its seed: the same for all trials of the start, and another for each after.
+
+    Once enough designs are known, these are the initial designs.
+    """
+    if len(complete) < max(1, choices.n_startup_trials):
+        return {"n_initial": max(1, choices.n_startup_trials), "seed": choices.seed}
+    return {"initial_designs": complete, "seed": seed_of(choices.seed, number)}
+
+
+def _default_method(k: int) -> str:
+    """The method for k objectives."""
+    most = {method.name: method.most_objectives for method in list_methods()}
+    return next((name for name in DEFAULT_METHODS if most[name] >= k), DEFAULT_METHODS[-1])
+
+
+def _count_as_pending(study: Study, designs: Sequence[Design]) -> None:
+    """Ask for designs that others measure now, so that they are pending."""
+    for design in designs:
+        try:
+            study.enqueue(design)
+        except InvalidValueError:  # it is known, or failed before
+            continue
+    while isinstance(study.ask_queued_or_stop(), Evaluation):
+        pass

@@ -1,0 +1,162 @@
+"""Optuna's distributions as options, and their values in both directions.
+
+A distribution with steps becomes an `Ordinal` of its values. With more than `MOST_STEPS` of them it becomes an interval
+or a range of whole numbers, and what is proposed there is moved to the nearest step. A choice that is no value for
+flexibo (None, an infinite number, an object, or one that equals another, as True equals 1) is shown as text.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+
+from flexibo import Categorical, FlexiBOError, Integer, Ordinal, Real
+from flexibo.errors import InvalidValueError
+from flexibo.space import Level, Option
+
+MOST_STEPS = 10_000
+CLOSE = 1e-8  # Optuna's tolerance for a value between steps, in steps
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of Optuna's: its distribution, and the option that it becomes."""
+
+    distribution: Any
+    option: Option
+
+    @classmethod
+    def of(cls, name: str, distribution: Any) -> Parameter:
+        """The parameter with this distribution; an error if flexibo has no such option."""
+        try:
+            return cls(distribution, _option(distribution))
+        except FlexiBOError as error:
+            raise InvalidValueError(
+                f"Parameter {name!r} has the distribution {distribution}, which flexibo cannot search: {error}"
+            ) from None
+
+    def value(self, param: Any) -> Level | None:
+        """The value of the option for a value of the parameter; None if the distribution does not contain it."""
+        distribution, option = self.distribution, self.option
+        try:
+            internal = distribution.to_internal_repr(param)
+        except (TypeError, ValueError):
+            return None
+        if not math.isfinite(internal) or not distribution._contains(internal):
+            return None
+        if isinstance(option, Categorical):
+            return option.values[int(internal)]
+        if isinstance(option, Ordinal):
+            return option.values[round((internal - distribution.low) / distribution.step)]
+        return int(internal) if isinstance(option, Integer) else float(internal)
+
+    def param(self, value: Any) -> Any:
+        """The value of the parameter for a value of the option."""
+        distribution, option = self.distribution, self.option
+        if isinstance(option, Categorical):
+            return distribution.choices[option.values.index(value)]
+        if isinstance(option, Ordinal) or distribution.step in (None, 1):
+            return value
+        step = round((value - distribution.low) / distribution.step)
+        return _stepped(distribution, min(step, _steps(distribution)))
+
+
+def parameters(distributions: Mapping[str, BaseDistribution]) -> dict[str, Parameter]:
+    """The parameters of these distributions that flexibo can search; the others are left out."""
+    found = {}
+    for name, distribution in distributions.items():
+        try:
+            found[name] = Parameter.of(name, distribution)
+        except InvalidValueError:
+            continue
+    return found
+
+
+def distribution_of(option: Option) -> Any:
+    """The distribution of an option: its counterpart, or a choice between its values where Optuna has none."""
+    if isinstance(option, Categorical):
+        return CategoricalDistribution(option.values)
+    if isinstance(option, Integer):
+        return IntDistribution(option.low, option.high, log=option.log)
+    if isinstance(option, Real):
+        return FloatDistribution(option.low, option.high, log=option.log)
+    return _evenly_spaced(option.values) or CategoricalDistribution(option.values)
+
+
+def present(distributions: Iterable[BaseDistribution]) -> Any:
+    """The distribution of a parameter whose distributions, in the order of the trials, may differ.
+
+    If the last one was used at least twice, and no other since, it has been changed for good and is the present one.
+    Otherwise the range changes from trial to trial, and the whole range is searched.
+    """
+    every = list(distributions)
+    last = every[-1]
+    since = next(place for place, distribution in enumerate(every) if distribution == last)
+    if len(every) == 1 or isinstance(last, CategoricalDistribution):
+        return last
+    if since < len(every) - 1 and all(distribution == last for distribution in every[since:]):
+        return last
+    alike = [one for one in every if type(one) is type(last) and (one.log, one.step) == (last.log, last.step)]
+    low, high = min(one.low for one in alike), max(one.high for one in alike)
+    if last.step and any(abs(x - round(x)) > CLOSE for x in ((one.low - low) / last.step for one in alike)):
+        return last
+    return type(last)(low, high, log=last.log, step=last.step)
+
+
+def _option(distribution: Any) -> Option:
+    if isinstance(distribution, CategoricalDistribution):
+        return Categorical(_levels(distribution.choices))
+    if isinstance(distribution, IntDistribution):
+        if distribution.step == 1 or _steps(distribution) >= MOST_STEPS:
+            return Integer(distribution.low, distribution.high, log=distribution.log)
+    elif distribution.step is None or _steps(distribution) >= MOST_STEPS:
+        return Real(distribution.low, distribution.high, log=distribution.log)
+    return Ordinal([_stepped(distribution, step) for step in range(_steps(distribution) + 1)])
+
+
+def _steps(distribution: Any) -> int:
+    """The number of steps from the least to the greatest value."""
+    return round((distribution.high - distribution.low) / distribution.step)
+
+
+def _stepped(distribution: Any, step: int) -> int | float:
+    """The value after some steps, without the digits that adding floats would leave behind."""
+    if isinstance(distribution, IntDistribution):
+        return int(distribution.low + step * distribution.step)
+    return float(Decimal(str(distribution.low)) + step * Decimal(str(distribution.step)))
+
+
+def _levels(choices: Iterable[Any]) -> list[Level]:
+    """A value for each choice; what is no value, or equals another, becomes text."""
+    levels: list[Level] = []
+    for place, choice in enumerate(choices):
+        level = choice
+        try:
+            Categorical([*levels, level])
+        except FlexiBOError:
+            level = str(choice)
+        if level in levels:
+            level = f"{choice!r} ({place})"
+        levels.append(level)
+    return levels
+
+
+def _evenly_spaced(values: Iterable[Level]) -> Any:
+    """The range of numbers that rise by equal steps; None for others."""
+    numbers = list(values)
+    if len(numbers) < 2 or any(isinstance(one, (bool, str)) for one in numbers):
+        return None
+    low, high, step = numbers[0], numbers[-1], numbers[1] - numbers[0]  # type: ignore[operator]
+    if step <= 0:
+        return None
+    kind = IntDistribution if all(isinstance(one, int) for one in numbers) else FloatDistribution
+    if kind is FloatDistribution:
+        step = float(Decimal(str(numbers[1])) - Decimal(str(low)))
+    distribution = kind(low, high, step=step)
+    stepped = [_stepped(distribution, place) for place in range(_steps(distribution) + 1)]
+    return distribution if stepped == numbers else None
