@@ -14,7 +14,7 @@ from optuna.trial import FrozenTrial, TrialState
 from flexibo import Design, Evaluation, Objective, Study, list_methods
 from flexibo.errors import InvalidValueError
 from flexibo.integrations.optuna._search_space import SearchSpace
-from flexibo.integrations.optuna._trials import constraints_of, params_of, results
+from flexibo.integrations.optuna._trials import constraints_of, proposed, results
 
 DEFAULT_METHODS = ("flexibo", "parego")
 """The first of them that takes as many objectives as a study has is used."""
@@ -41,6 +41,7 @@ class Knowledge:
     known: Sequence[tuple[Design, Mapping[str, float]]]
     failed: Mapping[Design, str]
     pending: Sequence[Design]
+    ignored: int  # how many finished trials had other parameters than those that were proposed
 
     @classmethod
     def of(
@@ -52,9 +53,11 @@ class Knowledge:
     ) -> Knowledge:
         """What these trials say; those outside of the search space say nothing."""
         distributions = {name: parameter.distribution for name, parameter in found.parameters.items()}
-        known, failed = [], {}
+        known, failed, ignored = [], {}, 0
         for trial, result in results(trials, directions, names):
-            design = found.design(params_of(trial, distributions))
+            proposal = proposed(trial, distributions)
+            design = found.design(proposal | trial.params)
+            ignored += bool(proposal) and design != found.design(proposal)
             if design is not None and result.values:
                 known.append((design, result.values))
             elif design is not None:
@@ -62,8 +65,8 @@ class Knowledge:
         for design, _ in known:  # a trial that failed may have been repeated
             failed.pop(design, None)
         running = [trial for trial in trials if trial.state == TrialState.RUNNING]
-        pending = [found.design(params_of(trial, distributions)) for trial in running]
-        return cls(known, failed, list(dict.fromkeys(filter(None, pending))))
+        pending = [found.design(proposed(trial, distributions) | trial.params) for trial in running]
+        return cls(known, failed, list(dict.fromkeys(filter(None, pending))), ignored)
 
 
 def informed_study(
@@ -87,7 +90,7 @@ def informed_study(
         method=choices.method or _default_method(len(names)),
         cost="constant",
         candidates=choices.candidates,
-        **_start(list(dict.fromkeys(complete)), choices, number),
+        **_start(list(dict.fromkeys(complete)), choices, number, knowledge.ignored),
     )
     told: set[Design] = set()
     for design, values in knowledge.known:
@@ -116,20 +119,19 @@ def _objectives(
         found.append(Objective(name, sense, noisy=noisy, measured_with=lead))
     for name in limits:
         exact = name == ALWAYS
-        found.append(
-            Objective(name, at_most=0.0, lower=-math.inf, noisy=noisy and not exact, measured_with=names[0])
-        )
+        found.append(Objective(name, at_most=0.0, lower=-math.inf, noisy=noisy and not exact, measured_with=names[0]))
     return found
 
 
-def _start(complete: Sequence[Design], choices: Choices, number: int) -> dict[str, Any]:
+def _start(complete: Sequence[Design], choices: Choices, number: int, ignored: int) -> dict[str, Any]:
     """The initial designs of a study, and its seed: the same for all trials of the start, and another for each after.
 
-    Once enough designs are known, these are the initial designs.
+    Once enough designs are known, these are the initial designs. Where scripts do not use what is proposed, the start
+    is drawn anew, or the same design would be proposed for ever.
     """
     if len(complete) < max(1, choices.n_startup_trials):
-        return {"n_initial": max(1, choices.n_startup_trials), "seed": choices.seed}
-    return {"initial_designs": complete, "seed": seed_of(choices.seed, number)}
+        return {"n_initial": max(1, choices.n_startup_trials), "seed": seed_of(choices.seed, ignored)}
+    return {"initial_designs": complete, "seed": seed_of(choices.seed, ignored, number)}
 
 
 def _default_method(k: int) -> str:

@@ -2,13 +2,14 @@
 
 A distribution with steps becomes an `Ordinal` of its values. With more than `MOST_STEPS` of them it becomes an interval
 or a range of whole numbers, and what is proposed there is moved to the nearest step. A choice that is no value for
-flexibo (None, an infinite number, an object, or one that equals another, as True equals 1) is shown as text.
+flexibo (None, an infinite number, an object) is shown as text. Of choices that are equal, as 1 and True, Optuna finds
+the first only, so the others are left out.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -50,7 +51,7 @@ class Parameter:
         if not math.isfinite(internal) or not distribution._contains(internal):
             return None
         if isinstance(option, Categorical):
-            return option.values[int(internal)]
+            return option.values[_told_apart(distribution.choices).index(int(internal))]
         if isinstance(option, Ordinal):
             return option.values[round((internal - distribution.low) / distribution.step)]
         return int(internal) if isinstance(option, Integer) else float(internal)
@@ -59,7 +60,7 @@ class Parameter:
         """The value of the parameter for a value of the option."""
         distribution, option = self.distribution, self.option
         if isinstance(option, Categorical):
-            return distribution.choices[option.values.index(value)]
+            return distribution.choices[_told_apart(distribution.choices)[option.values.index(value)]]
         if isinstance(option, Ordinal) or distribution.step in (None, 1):
             return value
         step = round((value - distribution.low) / distribution.step)
@@ -101,7 +102,15 @@ def present(distributions: Iterable[BaseDistribution]) -> Any:
         return last
     if since < len(every) - 1 and all(distribution == last for distribution in every[since:]):
         return last
-    alike = [one for one in every if type(one) is type(last) and (one.log, one.step) == (last.log, last.step)]
+    return widest(every)
+
+
+def widest(distributions: Sequence[Any]) -> Any:
+    """The distribution with the values of all of these; the last one if there is no such."""
+    last = distributions[-1]
+    if isinstance(last, CategoricalDistribution):
+        return last
+    alike = [one for one in distributions if type(one) is type(last) and (one.log, one.step) == (last.log, last.step)]
     low, high = min(one.low for one in alike), max(one.high for one in alike)
     if last.step and any(abs(x - round(x)) > CLOSE for x in ((one.low - low) / last.step for one in alike)):
         return last
@@ -131,18 +140,21 @@ def _stepped(distribution: Any, step: int) -> int | float:
     return float(Decimal(str(distribution.low)) + step * Decimal(str(distribution.step)))
 
 
-def _levels(choices: Iterable[Any]) -> list[Level]:
-    """A value for each choice; what is no value, or equals another, becomes text."""
+def _told_apart(choices: Sequence[Any]) -> list[int]:
+    """The places of the choices that Optuna tells apart: of equal ones, as 1 and True, it finds the first."""
+    return [place for place, choice in enumerate(choices) if choice not in choices[:place]]
+
+
+def _levels(choices: Sequence[Any]) -> list[Level]:
+    """A value for each choice that Optuna tells apart; what is no value becomes text."""
     levels: list[Level] = []
-    for place, choice in enumerate(choices):
-        level = choice
+    for place in _told_apart(choices):
+        level = choices[place]
         try:
-            Categorical([*levels, level])
+            Categorical([level])
         except FlexiBOError:
-            level = str(choice)
-        if level in levels:
-            level = f"{choice!r} ({place})"
-        levels.append(level)
+            level = str(level)
+        levels.append(f"{level} ({place})" if level in levels else level)
     return levels
 
 

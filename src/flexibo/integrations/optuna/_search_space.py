@@ -11,7 +11,7 @@ from optuna.trial import FrozenTrial
 from flexibo import Design, Space
 from flexibo.errors import InvalidValueError
 from flexibo.integrations.optuna._conditions import conditions
-from flexibo.integrations.optuna._parameters import Parameter, parameters, present
+from flexibo.integrations.optuna._parameters import Parameter, parameters, present, widest
 from flexibo.space import Level
 
 
@@ -33,6 +33,32 @@ class SearchSpace:
         explained = conditions(_rows(trials, found), options)
         kept = {child: condition for child, condition in explained.items() if condition}
         return cls(found, Space(options, conditions=kept))
+
+    @classmethod
+    def whole(cls, trials: Sequence[FrozenTrial]) -> SearchSpace:
+        """The space of all parameters of complete trials, as wide as any trial's; an error if it cannot be told."""
+        found = {
+            name: Parameter.of(name, widest([trial.distributions[name] for trial in trials if name in trial.params]))
+            for name in _in_order(trials)
+        }
+        options = {name: parameter.option for name, parameter in found.items()}
+        kept = conditions(_rows(trials, found), options)
+        if unexplained := [name for name, condition in kept.items() if condition is None]:
+            raise InvalidValueError(
+                f"Only some trials have the parameter {unexplained[0]!r}, and no list of values of another parameter "
+                "says which ones; give space=Space(...) with its conditions."
+            )
+        return cls(found, Space(options, conditions={child: kept[child] or {} for child in kept}))
+
+    @classmethod
+    def within(cls, space: Space, trials: Sequence[FrozenTrial]) -> SearchSpace:
+        """A given space with the parameters of complete trials that it has options for."""
+        found = {
+            name: Parameter.of(name, widest([trial.distributions[name] for trial in trials if name in trial.params]))
+            for name in _in_order(trials)
+            if name in space.names
+        }
+        return cls(found, space)
 
     def design(self, params: Mapping[str, Any]) -> Design | None:
         """The design with these parameters; None if some are missing or outside of the present space."""

@@ -68,17 +68,16 @@ def remember_proposal(write: Callable[[str, str], object], params: Mapping[str, 
         write(f"{PROPOSED}:{part}", text[start : start + LONGEST])
 
 
-def params_of(trial: FrozenTrial, distributions: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of a trial; those that were proposed and that its script has not asked for so far, too."""
+def proposed(trial: FrozenTrial, distributions: Mapping[str, Any]) -> dict[str, Any]:
+    """What was proposed for a trial, as far as it has these distributions; empty if nothing was."""
     parts: list[str] = []
     while isinstance(part := trial.system_attrs.get(f"{PROPOSED}:{len(parts)}"), str):
         parts.append(part)
     try:
         stored = json.loads("".join(parts)) if parts else {}
-        proposed = {name: distributions[name].to_external_repr(x) for name, x in stored.items() if name in distributions}
+        return {name: distributions[name].to_external_repr(x) for name, x in stored.items() if name in distributions}
     except (ValueError, IndexError, TypeError):  # the choices are others now
-        proposed = {}
-    return proposed | trial.params
+        return {}
 
 
 def _complete(trial: FrozenTrial, names: Sequence[str]) -> Result:
