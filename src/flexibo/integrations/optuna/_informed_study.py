@@ -30,7 +30,6 @@ class Choices:
     method: str | None
     n_startup_trials: int
     noisy: bool
-    learns_failures: bool
     candidates: int | None
 
 
@@ -97,7 +96,7 @@ def informed_study(
         if choices.noisy or design not in told:
             study.add(design, {**values, **alone})
         told.add(design)
-    for design, reason in knowledge.failed.items() if choices.learns_failures else ():
+    for design, reason in knowledge.failed.items():
         study.add(design, failed={names[0]: reason})
     _count_as_pending(study, knowledge.pending)
     return study

@@ -74,10 +74,15 @@ def proposed(trial: FrozenTrial, distributions: Mapping[str, Any]) -> dict[str, 
     while isinstance(part := trial.system_attrs.get(f"{PROPOSED}:{len(parts)}"), str):
         parts.append(part)
     try:
-        stored = json.loads("".join(parts)) if parts else {}
+        stored = dict(json.loads("".join(parts))) if parts else {}
         return {name: distributions[name].to_external_repr(x) for name, x in stored.items() if name in distributions}
     except (ValueError, IndexError, TypeError):  # the choices are others now
         return {}
+
+
+def is_waiting(trial: FrozenTrial) -> bool:
+    """Whether a trial runs and has no parameters yet, proposed or not."""
+    return trial.state == TrialState.RUNNING and not trial.params and f"{PROPOSED}:0" not in trial.system_attrs
 
 
 def _complete(trial: FrozenTrial, names: Sequence[str]) -> Result:

@@ -18,16 +18,18 @@ from flexibo._internal.checks import checked_flag, whole_number
 from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
 from flexibo.integrations.optuna._informed_study import Choices, informed_study, seed_of
 from flexibo.integrations.optuna._search_space import SearchSpace, searched
-from flexibo.integrations.optuna._trials import CONSTRAINTS, remember_proposal
+from flexibo.integrations.optuna._trials import CONSTRAINTS, is_waiting, remember_proposal
 
 STARTUP_TRIALS = 10
+MOST_AHEAD = 8
+"""Other jobs may be about to get a proposal: as many designs are left to trials that began before, but not more."""
 
 
 class FlexiBOSampler(BaseSampler):  # type: ignore[misc]
     """A sampler for Optuna that proposes parameters with the models and methods of flexibo.
 
     It works for one or several objectives, in both directions, with constraints, conditional parameters, failed, pruned
-    and running trials, several jobs and several processes. Trials measure all objectives at once; to choose objective
+    and running trials, several jobs and several processes. Parameters like those of failed trials are avoided. Trials measure all objectives at once; to choose objective
     by objective, continue the study with `from_optuna`.
 
     It keeps no state besides its arguments. What it proposes depends on its seed, the number of the trial and the
@@ -42,7 +44,6 @@ class FlexiBOSampler(BaseSampler):  # type: ignore[misc]
         deterministic_objective: Whether two trials with the same parameters have the same values.
         constraints_func: A function of a finished trial that returns its constraints; above 0 they are violated.
             ``trial.set_constraint`` of Optuna 5 works without it.
-        learn_from_failures: Whether parameters like those of failed trials are avoided.
         candidates: How many designs are compared for each trial; by default as many as a study of flexibo does.
         independent_sampler: Samples what is not proposed, such as the parameters of the first trial; by default they
             are drawn at random.
@@ -63,7 +64,6 @@ class FlexiBOSampler(BaseSampler):  # type: ignore[misc]
         n_startup_trials: int = STARTUP_TRIALS,
         deterministic_objective: bool = False,
         constraints_func: Callable[[FrozenTrial], Sequence[float]] | None = None,
-        learn_from_failures: bool = True,
         candidates: int | None = None,
         independent_sampler: BaseSampler | None = None,
     ) -> None:
@@ -78,7 +78,6 @@ class FlexiBOSampler(BaseSampler):  # type: ignore[misc]
             method=method,
             n_startup_trials=whole_number("n_startup_trials", n_startup_trials, least=0),
             noisy=not checked_flag("deterministic_objective", deterministic_objective),
-            learns_failures=checked_flag("learn_from_failures", learn_from_failures),
             candidates=None if candidates is None else whole_number("candidates", candidates, least=1),
         )
         self._constraints_func = constraints_func
@@ -105,8 +104,10 @@ class FlexiBOSampler(BaseSampler):  # type: ignore[misc]
         if not found.parameters:
             return {}
         others = [other for other in trials if other.number != trial.number]
-        question = informed_study(others, study.directions, found, self._choices, number=trial.number).ask()
-        design = self._drawn(found, trial.number) if question is None else question.design
+        ahead = sum(other.number < trial.number and is_waiting(other) for other in others)
+        wanted = 1 + min(ahead, MOST_AHEAD)
+        questions = informed_study(others, study.directions, found, self._choices, number=trial.number).ask(wanted)
+        design = questions[-1].design if len(questions) == wanted else self._drawn(found, trial.number)
         params = found.params(design)
         remember_proposal(
             lambda key, value: study._storage.set_trial_system_attr(trial._trial_id, key, value),
