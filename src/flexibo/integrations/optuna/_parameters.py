@@ -21,7 +21,7 @@ from flexibo.errors import InvalidValueError
 from flexibo.space import Level, Option
 
 MOST_STEPS = 10_000
-CLOSE = 1e-8  # Optuna's tolerance for a value between steps, in steps
+CLOSE = 1e-8  # Optuna's tolerance for a value between steps, in steps; here also for one beyond a bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,12 @@ class Parameter:
             internal = distribution.to_internal_repr(param)
         except (TypeError, ValueError):
             return None
+        if not isinstance(distribution, CategoricalDistribution):
+            internal = _without_rounding(distribution, internal)
         if not math.isfinite(internal) or not distribution._contains(internal):
             return None
-        if isinstance(option, Categorical):
-            return option.values[_told_apart(distribution.choices).index(int(internal))]
+        if isinstance(distribution, CategoricalDistribution):
+            return _listed(option)[_told_apart(distribution.choices).index(int(internal))]
         if isinstance(option, Ordinal):
             return option.values[round((internal - distribution.low) / distribution.step)]
         return int(internal) if isinstance(option, Integer) else float(internal)
@@ -59,8 +61,8 @@ class Parameter:
     def param(self, value: Any) -> Any:
         """The value of the parameter for a value of the option."""
         distribution, option = self.distribution, self.option
-        if isinstance(option, Categorical):
-            return distribution.choices[_told_apart(distribution.choices)[option.values.index(value)]]
+        if isinstance(distribution, CategoricalDistribution):
+            return distribution.choices[_told_apart(distribution.choices)[_listed(option).index(value)]]
         if isinstance(option, Ordinal) or distribution.step in (None, 1):
             return value
         step = round((value - distribution.low) / distribution.step)
@@ -128,6 +130,12 @@ def _option(distribution: Any) -> Option:
     return Ordinal([_stepped(distribution, step) for step in range(_steps(distribution) + 1)])
 
 
+def _without_rounding(distribution: Any, number: float) -> float:
+    """The number, or the bound that it is beyond by no more than a rounding error: logarithms leave such."""
+    nearest = min(max(number, distribution.low), distribution.high)
+    return float(nearest) if math.isclose(number, nearest, rel_tol=CLOSE) else number
+
+
 def _steps(distribution: Any) -> int:
     """The number of steps from the least to the greatest value."""
     return round((distribution.high - distribution.low) / distribution.step)
@@ -158,17 +166,20 @@ def _levels(choices: Sequence[Any]) -> list[Level]:
     return levels
 
 
-def _evenly_spaced(values: Iterable[Level]) -> Any:
+def _listed(option: Option) -> Sequence[Level]:
+    """The values of an option that lists them."""
+    return option.values if isinstance(option, (Categorical, Ordinal)) else ()
+
+
+def _evenly_spaced(values: Sequence[Any]) -> Any:
     """The range of numbers that rise by equal steps; None for others."""
-    numbers = list(values)
-    if len(numbers) < 2 or any(isinstance(one, (bool, str)) for one in numbers):
+    if len(values) < 2 or any(isinstance(one, (bool, str)) for one in values) or values[1] <= values[0]:
         return None
-    low, high, step = numbers[0], numbers[-1], numbers[1] - numbers[0]  # type: ignore[operator]
-    if step <= 0:
+    low, step = values[0], values[1] - values[0]
+    if all(isinstance(one, int) for one in values):
+        is_even = list(values) == list(range(low, values[-1] + 1, step))
+        return IntDistribution(low, values[-1], step=step) if is_even else None
+    first, second = Decimal(str(float(low))), Decimal(str(float(values[1])))
+    if [float(first + place * (second - first)) for place in range(len(values))] != [float(one) for one in values]:
         return None
-    kind = IntDistribution if all(isinstance(one, int) for one in numbers) else FloatDistribution
-    if kind is FloatDistribution:
-        step = float(Decimal(str(numbers[1])) - Decimal(str(low)))
-    distribution = kind(low, high, step=step)
-    stepped = [_stepped(distribution, place) for place in range(_steps(distribution) + 1)]
-    return distribution if stepped == numbers else None
+    return FloatDistribution(low, values[-1], step=float(second - first))

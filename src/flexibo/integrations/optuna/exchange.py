@@ -156,10 +156,10 @@ def to_optuna(study: Study, *, into: optuna.Study | None = None, failures: bool 
             f"The Optuna study {into.study_name!r} has the directions {', '.join(given)}; those of the study are "
             f"{', '.join(directions)}."
         )
-    there = {_identity(trial) for trial in into.get_trials(deepcopy=False)}
     found = _parameters_for(study.space, into)
+    there = {_identity(trial, found) for trial in into.get_trials(deepcopy=False)}
     made = [*_confirmed(study, found), *(_failed(study, found) if failures else ())]
-    into.add_trials([trial for trial in made if _identity(trial) not in there])
+    into.add_trials([trial for trial in made if _identity(trial, found) not in there])
     return into
 
 
@@ -275,7 +275,8 @@ def _failed(study: Study, found: Mapping[str, Parameter]) -> list[FrozenTrial]:
     return [create_trial(state=TrialState.FAIL, **_params(design, found)) for design in designs]
 
 
-def _identity(trial: FrozenTrial) -> tuple[object, ...]:
-    """What makes two trials the same result."""
+def _identity(trial: FrozenTrial, found: Mapping[str, Parameter]) -> tuple[object, ...]:
+    """What makes two trials the same result; values of parameters may differ by a rounding error."""
     values = tuple(trial.values) if trial.state == TrialState.COMPLETE else None
-    return frozenset((name, repr(value)) for name, value in trial.params.items()), trial.state, values
+    params = {name: found[name].value(param) if name in found else repr(param) for name, param in trial.params.items()}
+    return frozenset((name, repr(value)) for name, value in params.items()), trial.state, values

@@ -29,8 +29,8 @@ class FlexiBOSampler(BaseSampler):  # type: ignore[misc]
     """A sampler for Optuna that proposes parameters with the models and methods of flexibo.
 
     It works for one or several objectives, in both directions, with constraints, conditional parameters, failed, pruned
-    and running trials, several jobs and several processes. Parameters like those of failed trials are avoided. Trials measure all objectives at once; to choose objective
-    by objective, continue the study with `from_optuna`.
+    and running trials, several jobs and several processes. Parameters like those of failed trials are avoided. Trials
+    measure all objectives at once; to choose objective by objective, continue the study with `from_optuna`.
 
     It keeps no state besides its arguments. What it proposes depends on its seed, the number of the trial and the
     trials that there are, so a study that was killed and continued is proposed what it would have been.
