@@ -2,7 +2,8 @@
 
 Every trial measures all objectives, so nothing is gained from single objectives: only the choice of designs counts.
 All samplers have their defaults, with two exceptions: Optuna's GP sampler and ours are told that values are exact, and
-NSGA-II has a population of 20, because its default of 50 would draw 50 of 60 trials at random.
+NSGA-II has a population of 20, because its default of 50 would draw 50 of 60 trials at random. "FlexiBOSampler (noisy)"
+has its defaults: values may be noisy.
 
 The table has the hypervolume error at the end, the share of the true front's hypervolume that the trials miss, as a
 geometric mean over seeds, and the mean time of a proposal.
@@ -11,12 +12,14 @@ geometric mean over seeds, and the mean time of a proposal.
 from __future__ import annotations
 
 import argparse
+import csv
 import os
 import time
 import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -55,7 +58,7 @@ def _optuna(name: str, **choices: Any) -> Callable[[int], Any]:
 
 SAMPLERS: dict[str, Callable[[int], Any]] = {
     "FlexiBOSampler": _flexibo,
-    "FlexiBOSampler, noise not ruled out": _noisy,
+    "FlexiBOSampler (noisy)": _noisy,
     "TPESampler": _optuna("TPESampler"),
     "NSGAIISampler": _optuna("NSGAIISampler", population_size=20),
     "GPSampler": _optuna("GPSampler", deterministic_objective=True),
@@ -123,27 +126,51 @@ def table(results: Sequence[Result]) -> Table:
     return shown
 
 
+def stored(path: Path | None) -> dict[tuple[str, str, int], Result]:
+    """The results in a file of earlier runs, which are not run again."""
+    if path is None or not path.exists():
+        return {}
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = [
+            Result(row["sampler"], row["problem"], int(row["seed"]), float(row["error"]), float(row["seconds"]))
+            for row in csv.DictReader(file)
+        ]
+    return {(row.sampler, row.problem, row.seed): row for row in rows}
+
+
+def store(path: Path, result: Result) -> None:
+    """Append a result to a file."""
+    is_new = not path.exists()
+    with path.open("a", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(asdict(result)))
+        if is_new:
+            writer.writeheader()
+        writer.writerow(asdict(result))
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run all studies and print the table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.optuna_samplers", description=__doc__.split("\n")[0])
     parser.add_argument("--problems", default=",".join(PROBLEMS), help="Names, separated by commas.")
-    parser.add_argument("--samplers", default=";".join(SAMPLERS), help="Names, separated by semicolons.")
+    parser.add_argument("--samplers", default=",".join(SAMPLERS), help="Names, separated by commas.")
     parser.add_argument("--seeds", type=int, default=SEEDS, help="The number of seeds.")
     parser.add_argument("--trials", type=int, default=TRIALS, help="The number of trials of each study.")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="Parallel processes.")
+    parser.add_argument("--csv", type=Path, help="Results are appended to this file; those in it are not run again.")
     given = parser.parse_args(arguments)
     tasks = [
         (sampler, problem, seed, given.trials)
-        for sampler in given.samplers.split(";")
-        for problem in given.problems.split(",")
         for seed in range(FIRST_SEED, FIRST_SEED + given.seeds)
+        for problem in given.problems.split(",")
+        for sampler in given.samplers.split(",")
     ]
-    if given.jobs == 1:
-        results = [run(task) for task in tasks]
-    else:
-        with ProcessPoolExecutor(given.jobs) as pool:
-            results = list(pool.map(run, tasks))
-    Console(width=150).print(table(results))
+    found = stored(given.csv)
+    with ProcessPoolExecutor(given.jobs) as pool:
+        for result in pool.map(run, [task for task in tasks if task[:3] not in found]):
+            found[result.sampler, result.problem, result.seed] = result
+            if given.csv is not None:
+                store(given.csv, result)
+    Console(width=150).print(table([found[task[:3]] for task in tasks]))
 
 
 if __name__ == "__main__":

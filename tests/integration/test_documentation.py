@@ -30,12 +30,13 @@ README = ROOT / "README.md"
 PAGES = sorted(DOCS.rglob("*.md"))
 LIMIT = 900
 """Seconds that the code of a page may take on a crowded machine."""
-NEEDS = {"howto/dask-and-ray.md": ("distributed",), "howto/postgresql.md": ("psycopg",)}
+NEEDS = {"howto/dask-and-ray.md": ("distributed",), "howto/optuna.md": ("optuna",), "howto/postgresql.md": ("psycopg",)}
 """What must be installed for the code of a page, beside what the tests need anyway."""
 SAYS = {
     "certificates.md": ["is certified", "among all 120 designs", "confident"],
     "guide.md": ["The budget is spent"],
     "howto/add-a-meter.md": ["read from smart plug", "36.0 J"],
+    "howto/optuna.md": ["trials are on the front", "confirmed"],
     "howto/use-recorded-data.md": ["filters=256", "filters=16"],
     "parallel.md": ["of 900", "filters=128"],
 }
