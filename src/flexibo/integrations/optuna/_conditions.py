@@ -59,7 +59,8 @@ def _kept(having: Sequence[Row], name: str, option: Option) -> list[Level]:
         return []
     seen = {row[name] for row in having}
     if isinstance(option, Integer) and seen:
-        return list(range(min(seen), max(seen) + 1))  # type: ignore[call-overload, type-var, operator]
+        numbers = [int(value) for value in seen]
+        return list(range(min(numbers), max(numbers) + 1))
     if isinstance(option, (Categorical, Ordinal)):
         return [value for value in option.values if value in seen]
     return []

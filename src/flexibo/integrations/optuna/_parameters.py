@@ -55,7 +55,7 @@ class Parameter:
         if isinstance(distribution, CategoricalDistribution):
             return _listed(option)[_told_apart(distribution.choices).index(int(internal))]
         if isinstance(option, Ordinal):
-            return option.values[round((internal - distribution.low) / distribution.step)]
+            return option.values[int(round((internal - distribution.low) / distribution.step))]
         return int(internal) if isinstance(option, Integer) else float(internal)
 
     def param(self, value: Any) -> Any:
@@ -138,7 +138,7 @@ def _without_rounding(distribution: Any, number: float) -> float:
 
 def _steps(distribution: Any) -> int:
     """The number of steps from the least to the greatest value."""
-    return round((distribution.high - distribution.low) / distribution.step)
+    return int(round((distribution.high - distribution.low) / distribution.step))
 
 
 def _stepped(distribution: Any, step: int) -> int | float:
