@@ -55,7 +55,8 @@ class Parameter:
         if isinstance(distribution, CategoricalDistribution):
             return _listed(option)[_told_apart(distribution.choices).index(int(internal))]
         if isinstance(option, Ordinal):
-            return option.values[int(round((internal - distribution.low) / distribution.step))]
+            step: float = (internal - distribution.low) / distribution.step
+            return option.values[round(step)]
         return int(internal) if isinstance(option, Integer) else float(internal)
 
     def param(self, value: Any) -> Any:
@@ -65,8 +66,8 @@ class Parameter:
             return distribution.choices[_told_apart(distribution.choices)[_listed(option).index(value)]]
         if isinstance(option, Ordinal) or distribution.step in (None, 1):
             return value
-        step = round((value - distribution.low) / distribution.step)
-        return _stepped(distribution, min(step, _steps(distribution)))
+        step: float = (value - distribution.low) / distribution.step
+        return _stepped(distribution, min(round(step), _steps(distribution)))
 
 
 def parameters(distributions: Mapping[str, BaseDistribution]) -> dict[str, Parameter]:
@@ -138,7 +139,8 @@ def _without_rounding(distribution: Any, number: float) -> float:
 
 def _steps(distribution: Any) -> int:
     """The number of steps from the least to the greatest value."""
-    return int(round((distribution.high - distribution.low) / distribution.step))
+    steps: float = (distribution.high - distribution.low) / distribution.step
+    return round(steps)
 
 
 def _stepped(distribution: Any, step: int) -> int | float:
