@@ -36,7 +36,7 @@ SAYS = {
     "certificates.md": ["is certified", "among all 120 designs", "confident"],
     "guide.md": ["The budget is spent"],
     "howto/add-a-meter.md": ["read from smart plug", "36.0 J"],
-    "howto/optuna.md": ["trials are on the front", "confirmed"],
+    "howto/optuna.md": ["trials are on the front", "knee"],
     "howto/use-recorded-data.md": ["filters=256", "filters=16"],
     "parallel.md": ["of 900", "filters=128"],
 }
