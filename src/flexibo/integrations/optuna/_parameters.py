@@ -1,9 +1,9 @@
 """Optuna's distributions as options, and their values in both directions.
 
-A distribution with steps becomes an `Ordinal` of its values. With more than `MOST_STEPS` of them it becomes an interval
-or a range of whole numbers, and what is proposed there is moved to the nearest step. A choice that is no value for
-flexibo (None, an infinite number, an object) is shown as text. Of choices that are equal, as 1 and True, Optuna finds
-the first only, so the others are left out.
+A distribution with steps becomes an `Ordinal` of its values. With `MOST_STEPS` or more it becomes an interval or a
+range of whole numbers, whose values are moved to the nearest step; for the sampler, it is the number of the step. A
+choice that is no value for flexibo (None, an infinite number, an object) is shown as text. Of choices that are equal,
+as 1 and True, Optuna finds the first only, so the others are left out.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
-from flexibo import Categorical, FlexiBOError, Integer, Ordinal, Real
+from flexibo import Categorical, FlexiBOError, Integer, Ordinal, Real, Space
 from flexibo.errors import InvalidValueError
 from flexibo.space import Level, Option
 
@@ -30,12 +30,20 @@ class Parameter:
 
     distribution: Any
     option: Option
+    counted: bool = False  # whether values of the option are numbers of steps
 
     @classmethod
-    def of(cls, name: str, distribution: Any) -> Parameter:
-        """The parameter with this distribution; an error if flexibo has no such option."""
+    def of(cls, name: str, distribution: Any, *, counts: bool = False) -> Parameter:
+        """The parameter with this distribution; an error if flexibo has no such option.
+
+        If it `counts`, the option of one with very many steps is the number of the step, so that every value of the
+        option is one of the parameter.
+        """
         try:
-            return cls(distribution, _option(distribution))
+            counted = counts and _has_many_steps(distribution)
+            option = Integer(0, _steps(distribution)) if counted else _option(distribution)
+            Space({name: option})  # an error if it cannot have this name
+            return cls(distribution, option, counted)
         except FlexiBOError as error:
             raise InvalidValueError(
                 f"Parameter {name!r} has the distribution {distribution}, which flexibo cannot search: {error}"
@@ -54,9 +62,9 @@ class Parameter:
             return None
         if isinstance(distribution, CategoricalDistribution):
             return _listed(option)[_told_apart(distribution.choices).index(int(internal))]
-        if isinstance(option, Ordinal):
+        if self.counted or isinstance(option, Ordinal):
             step: float = (internal - distribution.low) / distribution.step
-            return option.values[round(step)]
+            return option.values[round(step)] if isinstance(option, Ordinal) else round(step)
         return int(internal) if isinstance(option, Integer) else float(internal)
 
     def param(self, value: Any) -> Any:
@@ -64,6 +72,8 @@ class Parameter:
         distribution, option = self.distribution, self.option
         if isinstance(distribution, CategoricalDistribution):
             return distribution.choices[_told_apart(distribution.choices)[_listed(option).index(value)]]
+        if self.counted:
+            return _stepped(distribution, value)
         if isinstance(option, Ordinal) or distribution.step in (None, 1):
             return value
         step: float = (value - distribution.low) / distribution.step
@@ -75,7 +85,7 @@ def parameters(distributions: Mapping[str, BaseDistribution]) -> dict[str, Param
     found = {}
     for name, distribution in distributions.items():
         try:
-            found[name] = Parameter.of(name, distribution)
+            found[name] = Parameter.of(name, distribution, counts=True)
         except InvalidValueError:
             continue
     return found
@@ -124,11 +134,18 @@ def _option(distribution: Any) -> Option:
     if isinstance(distribution, CategoricalDistribution):
         return Categorical(_levels(distribution.choices))
     if isinstance(distribution, IntDistribution):
-        if distribution.step == 1 or _steps(distribution) >= MOST_STEPS:
+        if distribution.step == 1 or _has_many_steps(distribution):
             return Integer(distribution.low, distribution.high, log=distribution.log)
-    elif distribution.step is None or _steps(distribution) >= MOST_STEPS:
+    elif distribution.step is None or _has_many_steps(distribution):
         return Real(distribution.low, distribution.high, log=distribution.log)
     return Ordinal([_stepped(distribution, step) for step in range(_steps(distribution) + 1)])
+
+
+def _has_many_steps(distribution: Any) -> bool:
+    """Whether a distribution has more steps than are listed."""
+    is_choice = isinstance(distribution, CategoricalDistribution)
+    is_whole = isinstance(distribution, IntDistribution) and distribution.step == 1
+    return not (is_choice or is_whole) and distribution.step is not None and _steps(distribution) >= MOST_STEPS
 
 
 def _without_rounding(distribution: Any, number: float) -> float:

@@ -55,11 +55,19 @@ def test_very_many_steps_are_an_interval_that_is_rounded(distribution: Any) -> N
     assert parameter.param(distribution.high) <= distribution.high
 
 
+def test_where_steps_are_counted_every_value_is_a_step() -> None:
+    distribution = FloatDistribution(0.0, 1.0, step=1e-6)
+    parameter = parameters({"x": distribution})["x"]
+    assert parameter.option == Integer(0, 10**6)
+    assert [parameter.param(step) for step in (0, 349_702, 10**6)] == [0.0, 0.349702, 1.0]
+    assert parameter.value(0.349702) == 349_702
+
+
 def test_a_distribution_that_flexibo_cannot_search_is_named_or_left_out() -> None:
     huge = IntDistribution(0, 10**15)
     with pytest.raises(FlexiBOError, match="'n'"):
         Parameter.of("n", huge)
-    assert list(parameters({"n": huge, "x": FloatDistribution(0.0, 1.0)})) == ["x"]
+    assert list(parameters({"n": huge, "": FloatDistribution(0.0, 1.0), "x": FloatDistribution(0.0, 1.0)})) == ["x"]
 
 
 @pytest.mark.parametrize(

@@ -68,6 +68,12 @@ def test_several_jobs_share_a_sampler() -> None:
     assert len({tuple(trial.params.values()) for trial in study.trials}) == 10
 
 
+def test_very_many_steps_are_searched_without_repetition() -> None:
+    study = optuna.create_study(sampler=sampler())
+    study.optimize(lambda trial: trial.suggest_float("x", 0, 1, step=1e-6), n_trials=7)
+    assert len({trial.params["x"] for trial in study.trials}) == 7
+
+
 def test_trials_that_began_at_the_same_time_are_proposed_different_parameters() -> None:
     study = optuna.create_study(directions=["minimize", "minimize"], sampler=sampler())
     study.optimize(two_objectives, n_trials=1)
