@@ -22,6 +22,7 @@ from flexibo.objectives import LARGEST
 PROPOSED = "flexibo:proposed"
 """The attribute of a trial that holds its proposal, in parts: Optuna stores parameters only when a script asks."""
 LONGEST = 2_000  # characters of an attribute that every storage of Optuna's holds
+PATIENCE_SECONDS = 60  # a trial that has no proposal after this time will have none
 CONSTRAINTS = "constraints"  # where Optuna keeps the constraints of a trial
 
 
@@ -80,9 +81,16 @@ def proposed(trial: FrozenTrial, distributions: Mapping[str, Any]) -> dict[str, 
         return {}
 
 
-def is_waiting(trial: FrozenTrial) -> bool:
-    """Whether a trial runs and has no parameters yet, proposed or not."""
-    return trial.state == TrialState.RUNNING and not trial.params and f"{PROPOSED}:0" not in trial.system_attrs
+def is_ahead(other: FrozenTrial, trial: FrozenTrial) -> bool:
+    """Whether another trial began shortly before a trial, and has no parameters yet, proposed or not.
+
+    One that began long ago was interrupted before it had any.
+    """
+    if other.state != TrialState.RUNNING or other.params or f"{PROPOSED}:0" in other.system_attrs:
+        return False
+    if other.number >= trial.number or other.datetime_start is None or trial.datetime_start is None:
+        return False
+    return bool((trial.datetime_start - other.datetime_start).total_seconds() < PATIENCE_SECONDS)
 
 
 def _complete(trial: FrozenTrial, names: Sequence[str]) -> Result:

@@ -18,7 +18,7 @@ from flexibo._internal.checks import checked_flag, whole_number
 from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
 from flexibo.integrations.optuna._informed_study import Choices, informed_study, seed_of
 from flexibo.integrations.optuna._search_space import SearchSpace, searched
-from flexibo.integrations.optuna._trials import CONSTRAINTS, is_waiting, remember_proposal
+from flexibo.integrations.optuna._trials import CONSTRAINTS, is_ahead, remember_proposal
 
 STARTUP_TRIALS = 10
 MOST_AHEAD = 8
@@ -104,7 +104,7 @@ class FlexiBOSampler(BaseSampler):  # type: ignore[misc]
         if not found.parameters:
             return {}
         others = [other for other in trials if other.number != trial.number]
-        ahead = sum(other.number < trial.number and is_waiting(other) for other in others)
+        ahead = sum(is_ahead(other, trial) for other in others)
         wanted = 1 + min(ahead, MOST_AHEAD)
         questions = informed_study(others, study.directions, found, self._choices, number=trial.number).ask(wanted)
         design = questions[-1].design if len(questions) == wanted else self._drawn(found, trial.number)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from flexibo.integrations.optuna._trials import (
     LONGEST,
     Result,
     constraints_of,
-    is_waiting,
+    is_ahead,
     proposed,
     remember_proposal,
     results,
@@ -85,9 +86,19 @@ def test_a_damaged_proposal_is_no_proposal(text: str) -> None:
     assert proposed(trial, {"kind": CategoricalDistribution(["a", "b"])}) == {}
 
 
-def test_a_trial_waits_until_it_has_parameters_or_a_proposal() -> None:
+def test_a_trial_is_ahead_if_it_began_shortly_before_and_has_no_parameters_yet() -> None:
     unit = {"x": FloatDistribution(0.0, 1.0)}
-    assert is_waiting(create_trial(state=TrialState.RUNNING))
-    assert not is_waiting(create_trial(state=TrialState.RUNNING, params={"x": 0.5}, distributions=unit))
-    assert not is_waiting(create_trial(state=TrialState.RUNNING, system_attrs={"flexibo:proposed:0": "{}"}))
-    assert not is_waiting(complete(1.0))
+    now = datetime(2026, 1, 1, 12)
+
+    def running(number: int, start: datetime = now, **more: Any) -> FrozenTrial:
+        trial = create_trial(state=TrialState.RUNNING, **more)
+        trial.number, trial.datetime_start = number, start
+        return trial
+
+    trial = running(5)
+    assert is_ahead(running(4), trial)
+    assert not is_ahead(running(6), trial)
+    assert not is_ahead(running(4, now - timedelta(hours=1)), trial)
+    assert not is_ahead(running(4, params={"x": 0.5}, distributions=unit), trial)
+    assert not is_ahead(running(4, system_attrs={"flexibo:proposed:0": "{}"}), trial)
+    assert not is_ahead(complete(1.0), trial)
