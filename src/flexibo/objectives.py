@@ -16,9 +16,12 @@ from flexibo._internal.arrays import plain
 from flexibo._internal.checks import checked_unicode
 from flexibo.errors import FlexiBOError, InvalidTypeError, InvalidValueError, unknown_name
 
-Direction = Literal["min", "max"]
+Direction = Literal["min", "max", "minimise", "minimize", "maximise", "maximize"]
 LARGEST = 1e100
 """Greater values could overflow when they are squared or multiplied, and are refused."""
+
+DIRECTIONS = {"minimise": "min", "minimize": "min", "maximise": "max", "maximize": "max"}
+"""Other words for the directions."""
 
 NUMBERS = ("repeats", "cost", "timeout", "retries", "at_most", "at_least", "lower", "upper", "tolerance")
 PLAIN = ("noisy", "remeasure", "optimise", *NUMBERS)
@@ -34,7 +37,8 @@ class Objective:
 
     Attributes:
         name: Its name.
-        direction: ``"min"`` (the default) or ``"max"``; if it is not given, a bound decides.
+        direction: ``"min"`` (the default) or ``"max"``, or in full, as in ``"maximise"``; if it is not given, a bound
+            decides.
         unit: Shown beside values, e.g. ``"J"``.
         options: The options it depends on; ``None`` means all of them. Designs that agree in these share one value.
         noisy: Whether two readings of one design differ.
@@ -94,6 +98,8 @@ class Objective:
             object.__setattr__(self, field, plain(getattr(self, field)))
         object.__setattr__(self, "options", self._checked_options())
         object.__setattr__(self, "resources", checked_resources(self.resources, f"Objective {self.name!r}"))
+        if isinstance(self.direction, str):
+            object.__setattr__(self, "direction", DIRECTIONS.get(self.direction.lower(), self.direction))
         is_direction = isinstance(self.direction, str) and self.direction in ("min", "max")
         self._require("direction", self.direction is None or is_direction, "'min' or 'max'")
         for field in ("noisy", "remeasure"):

@@ -167,3 +167,8 @@ def test_a_reading_beyond_the_possible_values_is_refused(value: float, facts: st
 )
 def test_the_possible_values_are_told_in_words(bounds: dict[str, float], text: str) -> None:
     assert Objective("e", **bounds).range_text == text  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("word", ["maximise", "maximize", "Maximize"])
+def test_directions_may_be_written_in_full(word: str) -> None:
+    assert Objective("speed", word) == Objective("speed", "max")  # type: ignore[arg-type]

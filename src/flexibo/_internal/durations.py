@@ -21,6 +21,16 @@ def parse_seconds(text: str, *, allows_zero: bool = False) -> float | None:
     return value if 0 < value < float("inf") or (allows_zero and value == 0) else None
 
 
+def seconds_or_same(value: object) -> object:
+    """The seconds in a text that is a duration; anything else as it is.
+
+    >>> seconds_or_same("2h"), seconds_or_same("soon"), seconds_or_same(3)
+    (7200.0, 'soon', 3)
+    """
+    seconds = parse_seconds(value) if isinstance(value, str) else None
+    return value if seconds is None else seconds
+
+
 def parse_share(text: str) -> float | None:
     """A share in [0, 1), given as a number or in per cent. None for any other text.
 

@@ -22,7 +22,7 @@ from flexibo.storage._schema import SCHEMA, check_current, check_known, events, 
 from flexibo.storage._snapshots import found_snapshot, keep, some_events
 from flexibo.storage._sqlite import SQLite
 from flexibo.storage._transaction import Transaction, json_text, stored_events
-from flexibo.storage._urls import check_url, shown_url
+from flexibo.storage._urls import check_url, shown_url, sqlite_file
 from flexibo.storage.base import Content, Decide, NoSuchStorageError, Sign, Snapshot, parsed_object
 
 PATIENCE = 60.0  # seconds to retry while a database is busy or not reachable
@@ -51,7 +51,7 @@ class SQLStorage:
     ) -> None:
         self.study = _checked(study, "name of the study")
         self._session, schema = opened or _opened(url, create=create, patience=patience)
-        self._shown = self._session.database.shown
+        self._shown, self._url = self._session.database.shown, url
         if schema is None and not create:
             self._session.close()
             raise NoSuchStorageError(f"{self._shown} holds no studies; check the storage, or start a study there.")
@@ -60,6 +60,11 @@ class SQLStorage:
         self._committing = threading.local()  # has the connection of this thread's transaction, if there is one
         if create:
             self._make_ready()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        file = sqlite_file(self._url)
+        url = self._url if file is None else self._url.replace(self._url.partition(":///")[2], str(file), 1)
+        return partial(SQLStorage, create=False), (url, self.study)
 
     def __repr__(self) -> str:
         return f"SQLStorage({self._shown!r}, {self.study!r})"

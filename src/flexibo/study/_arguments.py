@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from flexibo._internal.arrays import plain
+from flexibo._internal.durations import seconds_or_same
 from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
 from flexibo.executors import Executor, Measure
 from flexibo.history import History
@@ -16,12 +17,15 @@ Observed = TypeVar("Observed")
 
 
 def checked_budget(budget: object) -> float | None:
-    """The budget as a positive float, or None for no limit."""
+    """The budget as a positive float, or None for no limit; a duration such as "2h" in seconds."""
     if budget is None:
         return None
-    budget = plain(budget)
+    budget = seconds_or_same(plain(budget))
     if isinstance(budget, bool) or not isinstance(budget, int | float):
-        raise InvalidTypeError(f"budget is {budget!r}; it must be a number, or None for no limit.", argument="budget")
+        raise InvalidTypeError(
+            f"budget is {budget!r}; it must be a number, a duration such as '2h', or None for no limit.",
+            argument="budget",
+        )
     if not 0 < budget <= LARGEST:
         raise InvalidValueError(
             f"budget is {budget!r}; it must be above zero and finite, or None for no limit.", argument="budget"
@@ -41,9 +45,12 @@ def checked_cost(cost: object) -> float:
 
 
 def checked_lease(lease: object) -> float:
-    lease = plain(lease)
+    lease = seconds_or_same(plain(lease))
     if isinstance(lease, bool) or not isinstance(lease, int | float) or not 0 < lease <= LARGEST:
-        raise InvalidValueError(f"lease is {lease!r}; it must be a number of seconds above zero.", argument="lease")
+        raise InvalidValueError(
+            f"lease is {lease!r}; it must be a number of seconds above zero, or a duration such as '5m'.",
+            argument="lease",
+        )
     return float(lease)
 
 

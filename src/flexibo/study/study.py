@@ -11,6 +11,7 @@ from typing import Any, overload
 from flexibo._internal.checks import checked_flag, whole_number
 from flexibo._internal.text import printable_line
 from flexibo.belief.costs import CostCallable
+from flexibo.errors import InvalidTypeError
 from flexibo.executors import Executor, Measure, Outcome
 from flexibo.history import History
 from flexibo.history.events import BudgetSet, Evaluation, Event, Forgiven, Noted, StopSet
@@ -54,7 +55,8 @@ class Study:
         space: The designs; a mapping is turned into a `Space`.
         objectives: At least two, or one and a constraint; a string is an objective to minimise.
         method: One of the names that `flexibo.list_methods()` lists.
-        budget: What may be spent, in the units of the costs (seconds by default); None is without limit.
+        budget: What may be spent, in the units of the costs (seconds by default), or a duration such as ``"2h"``; None
+            is without limit.
         cost: The cost that scores are divided by: "log", "ratio", "sqrt", "constant", "learned", or a callable
             ``(design, objective) -> expected cost``. The default is the method's own.
         reference: The worst value of interest of each optimised objective, by name or in order.
@@ -89,7 +91,7 @@ class Study:
         objectives: Iterable[Objective | str],
         *,
         method: str = "flexibo",
-        budget: float | None = None,
+        budget: float | str | None = None,
         cost: str | CostCallable | None = None,
         reference: Mapping[str, float] | Sequence[float] | None = None,
         n_initial: int | None = None,
@@ -111,7 +113,7 @@ class Study:
         self.method = find_method(method)
         check_method(self.method, self.objectives)
         self._stop_rules = stop_rules(stop)
-        budget = _arguments.checked_budget(budget)
+        allowed = _arguments.checked_budget(budget)
         self.name = _arguments.checked_text("name", name)
         self._callbacks = _arguments.checked_callbacks(callbacks)
         opened = open_storage(storage, name)
@@ -122,6 +124,17 @@ class Study:
         self._log = GuardedLog(EventLog(opened, self.history, name=name), name=name)
         self._ask_memory = AskMemory()
         self._last_stop = LastStop(self.history)
+        self._given: dict[str, Any] = {
+            "method": method,
+            "cost": cost,
+            "surrogate": surrogate,
+            "storage": opened,
+            "name": name,
+            "lease": lease,
+            "detached_worker": detached_worker,
+            "stop": stop,
+            "callbacks": callbacks,
+        }
         settings_from = partial(
             checked_settings,
             self.space,
@@ -141,12 +154,12 @@ class Study:
             settings_from,
             optimizer_from,
             name=name,
-            budget=budget,
+            budget=allowed,
             origin=origin or {},
             notify=self._notify,
         )
         self.predictor.fits.begin_with(self._log.log.stored_fits)
-        if raised := raised_budget(self.history, budget, name=name):
+        if raised := raised_budget(self.history, allowed, name=name):
             self._commit(lambda: raised)
         self._agree_on_stop_rules()
         if reference is not None:
@@ -205,6 +218,7 @@ class Study:
     @stop.setter
     def stop(self, stop: object) -> None:
         self._stop_rules = stop_rules(stop)
+        self._given["stop"] = stop
         limits = named_limits(self._stop_rules)
         if limits != (self.history.stop or {}):
             self._commit(lambda: [StopSet(limits)])
@@ -565,6 +579,15 @@ class Study:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A pickled study is its storage, which is opened again, and the functions that are not stored.
+        if not self.shared:
+            raise InvalidTypeError(
+                "A study in memory cannot be pickled; create it with storage='sqlite:///study.db', or pickle its "
+                "study.front()."
+            )
+        return partial(type(self), **self._given), (self.space, self.objectives)
 
     def __repr__(self) -> str:
         count = len(self.history.measurements)

@@ -9,7 +9,7 @@ from typing import Any
 
 from flexibo.errors import FlexiBOError
 from flexibo.executors import Measure
-from flexibo.objectives import Objective
+from flexibo.objectives import DIRECTIONS, Objective
 from flexibo.space import Categorical, Ordinal, Space
 from flexibo.studyfile._fields import Fields
 from flexibo.studyfile._inherited import WITHHELD
@@ -43,7 +43,6 @@ READERS: Mapping[str, Callable[[Fields, str], Any]] = {  # keys of an objective 
 }
 PASSED = "pass_environment"
 OBJECTIVE_KEYS = ("direction", "unit", "options", *READERS, *MEASURED, PASSED)
-DIRECTIONS = {"minimise": "min", "minimize": "min", "maximise": "max", "maximize": "max"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +103,11 @@ def _objective(name: str, fields: Fields, names: Sequence[str], around: FileCont
 
 def _direction(fields: Fields) -> str | None:
     direction = fields.text("direction")
-    if direction is not None and direction not in ("min", "max"):
-        hint = DIRECTIONS.get(direction.lower(), "")
-        ask = f"; did you mean {hint!r}?" if hint else "; it must be min or max."
-        fields.note("direction", f"direction{fields.of} is {direction!r}{ask}")
+    found = direction and DIRECTIONS.get(direction.lower(), direction)
+    if found not in (None, "min", "max"):
+        fields.note("direction", f"direction{fields.of} is {direction!r}; it must be min or max.")
         return None
-    return direction
+    return found
 
 
 def _measure(name: str, fields: Fields, around: FileContext) -> Measure | None:

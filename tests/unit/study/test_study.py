@@ -4,6 +4,7 @@ import csv
 import itertools
 import logging
 import math
+import pickle
 import signal
 import threading
 import time
@@ -486,3 +487,21 @@ def test_confirming_keeps_to_the_budget_and_to_what_is_wanted() -> None:
         study.tell(evaluation, float(x) if evaluation.objective == "a" else 29.0 - x, cost=1.0)
         assert evaluation.objective == "a" or not study.history.chosen
     assert study.spent <= 30
+
+
+def test_a_pickled_study_is_its_storage_opened_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    study = Study({"x": (0.0, 1.0)}, ["a", "b"], budget="2m", seed=3, storage="sqlite:///s.db", method="ehvi")
+    study.add({"x": 0.5}, {"a": 1.0, "b": 2.0})
+    pickled = pickle.dumps(study)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    again = pickle.loads(pickled)
+    assert (again.name, again.budget, again.method.name, again.settings.seed) == ("study", 120.0, "ehvi", 3)
+    assert again.history.measurements == study.history.measurements
+    assert not list((tmp_path / "elsewhere").iterdir())
+
+
+def test_a_study_in_memory_says_that_it_cannot_be_pickled() -> None:
+    with pytest.raises(InvalidTypeError, match="storage"):
+        pickle.dumps(Study({"x": (0.0, 1.0)}, ["a", "b"]))

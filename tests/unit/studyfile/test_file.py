@@ -118,7 +118,7 @@ options:
   momentum: {from: 0, to: 1, when: {kernle: 1x1}}
 objectives:
   error:
-    direction: minimise
+    direction: smaller
     options: [filers]
     command: run "{kernel}" {kernle}
     noise: true
@@ -139,7 +139,7 @@ stop: {max_evals: 3}
             9: r"'cores'.*\(6, 1\)",
             10: r"'low'.*'ghz'.*'from'",
             11: r"'kernle'.*when.*'momentum'.*'kernel'",
-            14: r"direction.*'minimise'.*'min'",
+            14: r"direction.*'smaller'.*min.*max",
             15: r"'filers'.*'error'.*'filters'",
             17: r"no key 'noise'.*'error'.*'noisy'",
             19: r"no module 'nowhere'",
