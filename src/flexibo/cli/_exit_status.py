@@ -52,6 +52,7 @@ _MACHINE_ERRORS = {"ENOSPC", "EDQUOT", "EROFS", "EIO", "EMFILE", "ENFILE", "EACC
 def exit_with_status(command: Callable[[], object]) -> NoReturn:
     """Run a command line and exit with its status; an error is one sentence on standard error."""
     status: int = ExitStatus.DONE
+    _open_closed_streams()
     try:
         command()
     except SystemExit as ended:
@@ -86,6 +87,8 @@ def _report(error: BaseException) -> ExitStatus:
     """Print an exception in one sentence, a bug with its traceback, and return its status."""
     status = status_of(error)
     text = "Interrupted." if status is ExitStatus.INTERRUPTED else str(error) or type(error).__name__
+    if isinstance(error, OSError) and error.strerror and error.filename is None:
+        text = f"Output cannot be written ({error.strerror}); make room, or send it elsewhere."
     if status is ExitStatus.FAULT:
         text = "".join(format_exception(error)) + (
             f"flexibo: This is a bug in flexibo {flexibo.__version__} (Python {platform.python_version()}); please "
@@ -124,6 +127,17 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         seen.add(id(cause))
         yield cause
         cause = cause.__cause__ or cause.__context__
+
+
+def _open_closed_streams() -> None:
+    """Discard what is written to a standard stream that was closed, as with ``>&-``; no file may take its number."""
+    with suppress(OSError):
+        while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+            os.set_inheritable(number, True)
+        os.close(number)
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115  # as long as the process
 
 
 def _discard_output() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timezone
@@ -73,6 +74,19 @@ def waiting_said(say: Callable[[str], object]) -> Iterator[None]:
     finally:
         log.removeHandler(handler)
         log.setLevel(before)
+
+
+def report(text: str) -> None:
+    """Report progress on standard error; on a full disk it is left out, as no study should end for it."""
+    if logs_json_lines():
+        logger.info("%s", text)
+        return
+    try:
+        typer.echo(f"{time.strftime('%H:%M:%S')} {text}", err=True)
+    except BrokenPipeError:
+        raise
+    except OSError:
+        logger.debug("Progress could not be reported.", exc_info=True)
 
 
 def complain(text: str) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 
-import typer
-
 from flexibo._internal.numbers import format_spent
+from flexibo.cli._logs import report
 from flexibo.cli._text import squeezed
 from flexibo.executors import Executor, Measure, Outcome
 from flexibo.history.events import Evaluation
@@ -40,7 +39,7 @@ class ProgressLines:
             yield outcome
             if self._clock() >= self._next:
                 self._next = self._clock() + SECONDS
-                typer.echo(f"{time.strftime('%H:%M:%S')} {self._line(outcome)}", err=True)
+                report(self._line(outcome))
 
     def _line(self, outcome: Outcome) -> str:
         history = self._study.history

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -164,8 +165,15 @@ class TestBrokenPipes:
             monkeypatch.setattr(sys, "stdout", full)
             assert flexibo("methods", "--json") == 3
         printed = capsys.readouterr().err
-        assert printed.startswith("flexibo: [Errno 28]")
+        assert printed.startswith("flexibo: Output")
+        assert "No space left" in printed
         assert printed.count("\n") == 1
+
+    @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+    def test_a_closed_stream_is_no_error(self, closed: str) -> None:
+        command = f"exec {shlex.quote(sys.executable)} -m flexibo methods {closed}"
+        done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=120)
+        assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_working_folder_that_was_removed_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ import logging
 import sys
 import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from typer.testing import CliRunner
 
 from flexibo.cli import app
 from flexibo.cli._exit_status import exit_with_status
-from flexibo.cli._logs import JSONLines, complain, log_as_json_lines, logs_json_lines, waiting_said
+from flexibo.cli._logs import JSONLines, complain, log_as_json_lines, logs_json_lines, report, waiting_said
 
 HARM = 'two\nlines \x1b[2J "quoted" é \ud800'
 
@@ -118,3 +119,23 @@ def test_what_a_run_waits_for_is_said_inside_the_context_only() -> None:
         log.info("Waiting for %s", "others")
     log.info("Waiting again")
     assert said == ["Waiting for others"]
+
+
+def test_progress_is_a_json_line_where_logs_are(capsys: pytest.CaptureFixture[str]) -> None:
+    log_as_json_lines()
+    report(f"spent 3 of 5 {HARM}")
+    (line,) = lines_of(capsys.readouterr().err)
+    assert line["message"] == f"spent 3 of 5 {HARM}"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this machine")
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_full_disk_under_standard_error_ends_nothing(as_json: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    reported = 0
+    with suppress(OSError), open("/dev/full", "w", buffering=1) as full:  # closing it fails, too
+        monkeypatch.setattr(sys, "stderr", full)
+        if as_json:
+            log_as_json_lines()
+        report("spent 3 of 5")
+        reported += 1
+    assert reported == 1
