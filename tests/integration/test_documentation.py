@@ -37,6 +37,7 @@ SAYS = {
     "guide.md": ["The budget is spent"],
     "howto/add-a-meter.md": ["read from smart plug", "36.0 J"],
     "howto/optuna.md": ["trials are on the front", "knee"],
+    "howto/scikit-learn.md": ["model_size", "n_estimators=", "fits so far"],
     "howto/use-recorded-data.md": ["filters=256", "filters=16"],
     "parallel.md": ["of 900", "filters=128"],
 }
