@@ -39,3 +39,8 @@ def test_the_command_runs_what_is_missing(tmp_path: Path, capsys: pytest.Capture
     arguments = ["--samplers", "RandomSampler", "--problems", "zdt1", "--seeds", "1", "--jobs", "1", "--csv", str(path)]
     optuna_samplers.main(arguments)
     assert "0.5000" in capsys.readouterr().out
+
+
+def test_a_proposal_that_knows_many_trials_is_timed(capsys: pytest.CaptureFixture[str]) -> None:
+    optuna_samplers.main(["--samplers", "RandomSampler", "--problems", "zdt1", "--known", "4"])
+    assert "4 trials" in capsys.readouterr().out
