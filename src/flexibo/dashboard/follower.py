@@ -20,6 +20,7 @@ from flexibo.belief.price_list import ROUNDING
 from flexibo.errors import FlexiBOError
 from flexibo.history import History
 from flexibo.history.events import Event
+from flexibo.optimizer import StopKind
 from flexibo.storage import MemoryStorage, Sign, StorageError
 from flexibo.storage.base import Content
 from flexibo.storage.heartbeat import is_lease_over
@@ -244,7 +245,15 @@ def _numbers(copy: GrowingCopy) -> dict[str, Any]:
         "pending": len(history.pending),
         "failed": sum(history.failed_attempts.values()),
         "last_event": time_of(copy.last),
+        "stopped": None if history.stopped is None else printable_line(history.stopped.reason),
     }
+
+
+FINISHED = (
+    *(StopKind.BUDGET, StopKind.FINISHED, StopKind.NO_REGION, StopKind.RULE),
+    *(StopKind.UNLIKELY, StopKind.INFEASIBLE, StopKind.FREE),
+)
+"""The kinds of stops after which there is nothing more to ask; after others, somebody may go on."""
 
 
 def state_of(history: History, alive: Collection[str]) -> str:
@@ -253,7 +262,11 @@ def state_of(history: History, alive: Collection[str]) -> str:
         return "running"
     if alive:
         return "waiting"
-    return "finished" if not history.pending and not history.queue and is_spent(history) else "silent"
+    if history.pending or history.queue:
+        return "silent"
+    if is_spent(history) or (history.stopped is not None and history.stopped.kind in FINISHED):
+        return "finished"
+    return "silent" if history.stopped is None else "stopped"
 
 
 def is_spent(history: History) -> bool:

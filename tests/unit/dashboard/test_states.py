@@ -10,6 +10,8 @@ import pytest
 
 from flexibo import Study
 from flexibo.dashboard.follower import Heartbeats, is_spent, state_of
+from flexibo.history.events import Stopped
+from flexibo.optimizer import StopKind
 from flexibo.storage import Sign
 from flexibo.storage.processes import about_this_process
 
@@ -53,6 +55,21 @@ def test_a_study_without_a_budget_is_finished_by_its_rule_alone(make_study: Call
     assert not is_spent(study.history)
     study.tell(study.ask(), 0.5, cost=1.0)
     assert is_spent(study.history)
+
+
+@pytest.mark.parametrize(
+    ("kind", "state"),
+    [
+        (StopKind.RULE, "finished"),
+        (StopKind.NO_REGION, "finished"),
+        (StopKind.INTERRUPTED, "stopped"),
+        (StopKind.FAILING, "stopped"),
+    ],
+)
+def test_a_study_that_stopped_says_how(make_study: Callable[..., Study], kind: StopKind, state: str) -> None:
+    study = make_study()
+    study.history.append(Stopped(kind.value, "because"))
+    assert state_of(study.history, set()) == state
 
 
 def test_a_study_without_measurements_is_not_finished(make_study: Callable[..., Study]) -> None:

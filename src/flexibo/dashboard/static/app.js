@@ -132,7 +132,7 @@ class App {
     const said = [];
     for (const study of studies) {
       const before = this.before.get(study.id);
-      if (before && before.state !== study.state && ["finished", "silent"].includes(study.state)) said.push(`${study.name} is ${study.state}.`);
+      if (before && before.state !== study.state && ["finished", "stopped", "silent"].includes(study.state)) said.push(`${study.name} is ${study.state}.`);
       if (before && study.failed > before.failed) said.push(`${study.name}: ${counted(study.failed - before.failed, "new failure")}.`);
       this.before.set(study.id, study);
     }

@@ -4,12 +4,13 @@ import { data, fill, h } from "./dom.js";
 import { count, counted, given, number, percent, withUnit } from "./format.js";
 
 const WORDS = {
-  running: "running", waiting: "waiting", finished: "finished", silent: "silent", reading: "reading", unreadable: "unreadable",
+  running: "running", waiting: "waiting", finished: "finished", stopped: "stopped", silent: "silent", reading: "reading", unreadable: "unreadable",
 };
 const MEANINGS = {
   running: "It is being measured now.",
   waiting: "A worker is connected but measures nothing at the moment.",
-  finished: "The remaining budget does not pay for another evaluation.",
+  finished: "There is nothing more to ask.",
+  stopped: "Somebody or a failure stopped it; it can be resumed.",
   silent: "No worker is active at the moment.",
   reading: "It is being read for the first time.",
   unreadable: "It cannot be read.",

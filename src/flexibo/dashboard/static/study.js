@@ -98,7 +98,8 @@ export class StudyPage {
     const { study } = this;
     const others = studies.filter((other) => other.id !== study.id);
     const last = study.last_event ? `last event ${ago(this.now() - study.last_event)}` : "";
-    const said = [study.method ? `Method ${study.method}` : "", ...attempts(study), last].filter(Boolean).join(" · ");
+    const why = ["finished", "stopped"].includes(study.state) ? study.stopped : "";
+    const said = [why, study.method ? `Method ${study.method}` : "", ...attempts(study), last].filter(Boolean).join(" · ");
     if (!this.title) {
       this.title = h("h1", {}, data(study.name));
       this.line = h("p", { class: "soft" });
