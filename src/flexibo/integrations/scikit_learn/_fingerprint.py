@@ -15,7 +15,7 @@ from flexibo.integrations.scikit_learn._folds import Data
 
 def fingerprint(estimator: Any, data: Data, scorers: Mapping[str, Any], *, searched: Sequence[str]) -> dict[str, str]:
     """Digests of the estimator without the searched parameters, of the data, of the folds and of the scores."""
-    params = estimator.get_params(deep=True) if hasattr(estimator, "get_params") else {}
+    params = estimator.get_params(deep=True)
     fixed = {name: value for name, value in params.items() if name not in searched and not hasattr(value, "get_params")}
     return {
         "estimator": f"{type(estimator).__name__} {_digest(sorted(fixed.items()))}",

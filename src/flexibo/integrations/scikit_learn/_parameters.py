@@ -54,6 +54,11 @@ def parameters_of(space: object, estimator: Any) -> Parameters:
     >>> found.of(found.space.design({"alpha": 0.01, "hidden_layer_sizes": "(50,)"}))
     {'alpha': 0.01, 'hidden_layer_sizes': (50,)}
     """
+    if isinstance(estimator, type) or not hasattr(estimator, "fit") or not hasattr(estimator, "get_params"):
+        raise InvalidTypeError(
+            f"estimator is {estimator!r}; give an estimator of scikit-learn, such as RandomForestClassifier().",
+            argument="estimator",
+        )
     if isinstance(space, Space):
         _check_names(space.options, estimator)
         return Parameters(space, {})
@@ -68,7 +73,7 @@ def parameters_of(space: object, estimator: Any) -> Parameters:
 
 
 def _check_names(space: Mapping[str, object], estimator: Any) -> None:
-    known = estimator.get_params(deep=True) if hasattr(estimator, "get_params") else {}
+    known = estimator.get_params(deep=True)
     for name in space:
         if not isinstance(name, str):
             raise InvalidTypeError(f"A parameter is named {name!r}; names are strings.")

@@ -147,7 +147,15 @@ def quantities_of(
             "optimised.",
             argument="reference",
         )
-    return Quantities(scorers, of_fold, own, bounds, worst, is_single)
+    found = Quantities(scorers, of_fold, own, bounds, worst, is_single)
+    for argument, numbers in (("limits", bounds), ("reference", worst)):
+        for name in found.logarithmic & set(numbers):
+            if numbers[name] <= 0.0:
+                raise InvalidValueError(
+                    f"{argument} has {numbers[name]:g} for {name!r}; it must be above zero, as times and sizes are.",
+                    argument=argument,
+                )
+    return found
 
 
 def scorers_of(estimator: Any, scoring: object) -> dict[str, Any]:

@@ -68,7 +68,9 @@ class FoldFront(Front):
         if any(row.knee for row in self):
             columns.append(Column([""], ["knee" if row.knee else "" for row in self], right=False))
             marks.append("knee: the best compromise")
-        return plain_table(self, columns, ["; ".join([*marks, "± standard deviation over (n) folds"])])
+        if any(count > 1 for count in self[0].readings.values()):
+            marks.append("± standard deviation over (n) folds")
+        return plain_table(self, columns, ["; ".join(marks)] if marks else [])
 
 
 def front_of(table: FoldTable, history: History, quantities: Quantities, places: IntArray) -> FoldFront:

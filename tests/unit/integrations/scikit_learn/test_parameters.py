@@ -90,3 +90,10 @@ def test_an_inactive_parameter_is_left_as_it_is() -> None:
 def test_functions_are_named_without_addresses() -> None:
     found = parameters_of({"metric": [np.dot, None]}, __import__("sklearn.neighbors").neighbors.KNeighborsClassifier())
     assert not any("0x" in str(value) for value in found.space.options["metric"].values)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("estimator", [3, None, SVC, object()])
+def test_what_is_no_estimator_is_refused(estimator: object) -> None:
+    with pytest.raises(InvalidTypeError) as error:
+        parameters_of({"C": (0.1, 1.0)}, estimator)
+    assert error.value.argument == "estimator"

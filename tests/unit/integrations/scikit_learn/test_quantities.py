@@ -52,6 +52,15 @@ def test_times_and_sizes_are_logarithms_in_the_study() -> None:
     assert math.isfinite(found.told("bytes", 0.0))
 
 
+def test_limits_of_times_and_sizes_are_above_zero() -> None:
+    for wrong in (0, -5):
+        with pytest.raises(InvalidValueError, match=rf"{wrong} .*'model_size'"):
+            quantities(limits={"model_size": wrong})
+        with pytest.raises(InvalidValueError, match=rf"{wrong} .*'model_size'"):
+            quantities_of(LogisticRegression(), None, None, None, None, {"score": 0, "model_size": wrong})
+    assert quantities(measure={"balance": lambda *_: 0.0}, limits={"balance": -5}).limits == {"balance": -5.0}
+
+
 def test_a_limit_of_a_score_is_a_lower_bound() -> None:
     score, size = quantities(limits={"score": 0.9}).objectives(cost=1.0)
     assert (score.at_least, score.optimise, size.optimise) == (0.9, False, True)
