@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -29,6 +31,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from flexibo import Objective, Space, Study
 from flexibo.errors import InvalidTypeError, InvalidValueError, SettingsDifferError, UnknownNameError
 from flexibo.executors import InlineExecutor
+from flexibo.history.events import Told
 from flexibo.integrations.scikit_learn import FlexiSearchCV
 
 X, Y = load_iris(return_X_y=True)
@@ -441,6 +444,42 @@ def test_an_interrupted_search_keeps_what_it_has_and_can_be_resumed(
     assert search.cv_results_["mean_fit_time"].mask.any()  # of the first process
 
 
+KILLED = """
+import sys
+from sklearn.datasets import load_iris
+from sklearn.tree import DecisionTreeClassifier
+from flexibo.integrations.scikit_learn import FlexiSearchCV
+
+class Counted(DecisionTreeClassifier):
+    def fit(self, X, y):
+        print("fit", flush=True)
+        return super().fit(X, y)
+
+X, Y = load_iris(return_X_y=True)
+space = {"max_depth": (1, 6), "min_samples_leaf": (1, 30)}
+settings = {"n_iter": 4, "cv": 3, "random_state": 0, "method": "random", "storage": sys.argv[1]}
+FlexiSearchCV(Counted(random_state=0), space, **settings).fit(X, Y)
+"""
+
+
+@pytest.mark.slow
+def test_a_search_that_was_killed_is_resumed(counted: Callable[..., FlexiSearchCV], tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/search.db"
+    with subprocess.Popen([sys.executable, "-c", KILLED, url], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for _ in range(5):
+            assert process.stdout.readline() == "fit\n"
+        process.kill()
+    known = [event for event in Study.load(url).events if isinstance(event, Told)]
+    assert len(known) >= 4
+    search = counted(storage=url).fit(X, Y)
+    told = [event for event in search.study_.events if isinstance(event, Told)]
+    assert [(one.number, one.values) for one in told[: len(known)]] == [(one.number, one.values) for one in known]
+    assert Counted.fits == len(told) - len(known) + 1  # with the last one to all data
+    assert search.study_.spent <= 12
+    assert all(row.readings == {"score": 3, "model_size": 3} for row in search.front_)
+
+
 def test_a_finished_search_that_is_stored_is_not_repeated_and_can_be_extended(
     counted: Callable[..., FlexiSearchCV], tmp_path: Path
 ) -> None:
@@ -489,6 +528,7 @@ def test_a_search_runs_in_a_thread() -> None:
     assert len(found) == 1
 
 
+# As of the searches of scikit-learn, the checks expect the errors of the estimator itself.
 CHECKED = [
     FlexiSearchCV(
         LogisticRegression(max_iter=50), {"C": (0.1, 10.0)}, n_iter=2, cv=2, random_state=0, error_score="raise"
