@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 import shlex
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -16,17 +18,22 @@ from rich.console import Console
 from flexibo._internal.numbers import format_number
 from flexibo._internal.text import json_text, printable, printable_line
 
+UNBROKEN = 10_000  # columns, as where nobody breaks lines
 _HARD_SPACE = "\xa0"
 _TIMES = re.compile(r"\b\d+(\.\d+)? (s|min|h|d)\b( ago\b)?|\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\b")
 
 
 @contextmanager
 def printable_console() -> Iterator[Console]:
-    """A console as wide as the terminal, whose text is printed at the end, without control characters."""
+    """A console of that width, whose text is printed at the end, without control characters."""
     text = io.StringIO()
-    console = Console(file=text, width=Console().width, highlight=False, color_system=None, force_terminal=False)
-    yield console
+    yield Console(file=text, width=output_width(), highlight=False, color_system=None, force_terminal=False)
     typer.echo(printable(text.getvalue()), nl=False)
+
+
+def output_width() -> int:
+    """How wide lines may be: as the terminal; in a file or a pipe, whose reader breaks lines, as `COLUMNS` or any."""
+    return Console().width if sys.stdout.isatty() or os.environ.get("COLUMNS") else UNBROKEN
 
 
 def print_json(value: object) -> None:

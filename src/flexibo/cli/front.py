@@ -88,7 +88,7 @@ def front(
         _check_picture(out, picture)
     copy = study_copy(storage_url(storage), name or None)
     history = copy.study.history
-    found = _found(copy.study, measured=measured, possible=possible)
+    found = _found(copy.study, measured=measured, possible=possible or number is not None)
     row = None if number is None else _numbered(found, number)
     proof = copy.study.certificate() if certificate and (found.front or found.promising) else None
     if json:

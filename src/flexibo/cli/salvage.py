@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from flexibo._internal.numbers import format_budget
 from flexibo._internal.text import printable
 from flexibo.cli._exit_status import ExitStatus
 from flexibo.cli._files import check_free, read_lines, whole_file
@@ -95,7 +96,9 @@ def _said(one: Salvaged, out: Path, *, is_only: bool) -> list[str]:
     if not one.contents:
         lines = [f"Study {one.name!r}: nothing could be brought out, as what it was created with is lost."]
     else:
-        budget = "without a budget" if one.budget is None else f"with a budget of {one.budget:g}"
+        budget = (
+            "without a budget" if one.budget is None else f"with a budget of {format_budget(one.budget, one.cost_unit)}"
+        )
         counts = f"{counted(len(one.contents), 'event')} with {counted(one.measurements, 'measurement')}"
         lines = [f"Study {one.name!r}: {out} has {counts}, {budget}."]
     if one.missing:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from flexibo._internal.arrays import FloatArray
 from flexibo._internal.checks import whole_number
-from flexibo._internal.numbers import format_number
+from flexibo._internal.numbers import format_budget, format_spent
 from flexibo.belief.costs import Costs
 from flexibo.belief.price_list import ROUNDING, unreserved
 from flexibo.errors import InvalidTypeError, InvalidValueError
@@ -62,10 +62,11 @@ def chosen_rows(
     known = {**confirmed, **promising}
     for number in wish.rows:
         if number not in known:
-            listed = f"there are rows 1 to {max(known)}" if known else "there are no rows yet"
-            raise InvalidValueError(
-                f"Row {number} is unknown; {listed}, {len(promising)} of them to be confirmed. Nothing was queued."
-            )
+            last = max(known, default=0)
+            listed = f"the front has rows 1 to {found.last_likely}" if known else "there are no rows yet"
+            more = f", and with those that are only possible to {last}" if last > found.last_likely else ""
+            count = f"{len(promising)} of them to be confirmed"
+            raise InvalidValueError(f"Row {number} is unknown; {listed}{more}, {count}. Nothing was queued.")
     return {number: known[number] for number in wish.rows}
 
 
@@ -91,7 +92,7 @@ def confirming_events(history: History, costs: Costs, rows: Mapping[int, Design]
             prices += price
             planned |= {_part(history, name, event.design) for name in event.objectives}
     if (prices > left + slack or left <= 0.0) if wish.rows is not None else (not found and cheapest < math.inf):
-        raise _too_small(prices if found else cheapest, left, queue_price(history, costs), wish)
+        raise _too_small(prices if found else cheapest, left, queue_price(history, costs), wish, history.cost_unit)
     return [*_raised(history, costs, wish.budget), *found] if found else []
 
 
@@ -141,13 +142,14 @@ def _raised(history: History, costs: Costs, granted: float | None) -> list[Event
     return [BudgetSet(history.budget - left + granted)] if granted > left else []
 
 
-def _too_small(price: float, left: float, queued: float, wish: Wish) -> InvalidValueError:
-    what = f"The budget of {format_number(wish.budget)}" if wish.budget else "What is left of the study's budget"
+def _too_small(price: float, left: float, queued: float, wish: Wish, unit: str) -> InvalidValueError:
+    what = f"The budget of {format_budget(wish.budget, unit)}" if wish.budget else "What is left of the study's budget"
     which = "these rows are" if wish.rows else "the cheapest row is"
     remedy = "Give a larger one" if wish.budget else "Grant more with a budget for confirming"
     return InvalidValueError(
-        f"{what} is too small: {which} expected to cost {format_number(price)}, and {format_number(max(0.0, left))} "
-        f"can be spent{f', as {format_number(queued)} is for what is queued' if queued else ''}. {remedy}; nothing was "
+        f"{what} is too small: {which} expected to cost {format_spent(price, None, unit)}, and "
+        f"{format_spent(max(0.0, left), None, unit)} can be spent"
+        f"{f', as {format_spent(queued, None, unit)} is for what is queued' if queued else ''}. {remedy}; nothing was "
         "queued.",
         argument="budget",
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flexibo._internal.checks import whole_number
-from flexibo._internal.numbers import format_number
+from flexibo._internal.numbers import format_spent
 from flexibo.belief.costs import Costs
 from flexibo.belief.price_list import ROUNDING, queued_parts, unreserved
 from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
@@ -70,12 +70,13 @@ def ordering_events(history: History, costs: Costs, order: Order) -> list[Event]
         raise InvalidValueError(f"Objective {said}; nothing was queued.{more}", argument="readings" if noisy else "")
     event = Enqueued(order.design, lacking, order.readings, order.why)
     price, left = price_of(history, costs, event), left_for_queue(history, costs)
-    granted = left if order.budget is None else order.budget
+    granted, unit = left if order.budget is None else order.budget, history.cost_unit
     if not (price <= granted * (1.0 + ROUNDING) and granted > 0.0):
         raise InvalidValueError(
             f"The budget does not pay for this design: {', '.join(lacking)} {'is' if len(lacking) == 1 else 'are'} "
-            f"expected to cost {format_number(price)}, and {format_number(max(0.0, granted))} can be spent. Grant "
-            "more with a budget for this design; nothing was queued.",
+            f"expected to cost {format_spent(price, None, unit)}, and "
+            f"{format_spent(max(0.0, granted), None, unit)} can be spent. Grant more with a budget for "
+            "this design; nothing was queued.",
             argument="budget",
         )
     if history.budget is None or granted <= left:

@@ -25,7 +25,7 @@ class Verified:
 
     Attributes:
         name: The study.
-        events: How many can be read.
+        events: How many can be read and were not changed.
         measurements: How many measurements they hold.
         problem: What is wrong; empty if it is whole.
         missing: The numbers of events that are not there although later ones are.
@@ -57,6 +57,7 @@ class Salvaged:
         dropped: By the number of an event that was left out, why it makes no sense without what is lost.
         has_checksums: Whether it was written by a version that stores them; otherwise nothing could be checked.
         problem: What is wrong with the whole storage, so that events at the end may be lost; empty if nothing is.
+        cost_unit: The unit of the budget; empty if it is not known.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Salvaged:
     dropped: Mapping[int, str] = field(default_factory=dict)
     has_checksums: bool = True
     problem: str = ""
+    cost_unit: str = ""
 
     @property
     def is_whole(self) -> bool:
@@ -150,7 +152,8 @@ def _verified(url: str, name: str) -> Verified:
 def _damaged(url: str, name: str, problem: str) -> Verified:
     events = readable_events(url).get(name, [])
     left = _salvaged(name, events)
-    return Verified(name, len(events), left.measurements, problem, left.missing, left.changed, left.has_checksums)
+    readable = len(events) - len(left.changed)
+    return Verified(name, readable, left.measurements, problem, left.missing, left.changed, left.has_checksums)
 
 
 def _check_name(url: str, name: str, names: Sequence[str] | Mapping[str, object]) -> None:
@@ -192,7 +195,18 @@ def _salvaged(name: str, events: Sequence[FoundEvent], *, may_have_gaps: bool = 
     history = replay.history
     left = tuple(number for number in unchecked if number not in dropped)
     count, budget = len(history.measurements), history.budget
-    return Salvaged(name, replay.contents, count, budget, missing, changed, left, dropped, has_checksums)
+    return Salvaged(
+        name,
+        replay.contents,
+        count,
+        budget,
+        missing,
+        changed,
+        left,
+        dropped,
+        has_checksums,
+        cost_unit=history.cost_unit,
+    )
 
 
 class _Replay:

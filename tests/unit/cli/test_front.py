@@ -203,6 +203,19 @@ class TestFront:
         assert shown.count("possible") == sum(row.standing == "possible" for row in rows) + 1  # and the hint
         assert offered(shown, "front") == ["front", "--possible", "--number", "1"]
 
+    def test_numbers_are_the_same_everywhere(self, study: Study) -> None:
+        every = study.hand_over(include="possible")
+        assert [row.number for row in every.front if row.number <= every.last_likely] == [
+            row.number for row in study.front()
+        ]
+        last = max([*every.front, *every.promising], key=lambda row: row.number)
+        shown = json.loads(good("--json", "--number", last.number))
+        (found,) = [*shown["designs"], *shown["promising"]]
+        assert (found["number"], found["design"]) == (last.number, dict(last.design))
+        row = next(row for row in every.promising if row.missing)
+        queued = json.loads(command_line.good("confirm", row.number, "--later", "--json"))["queued"]
+        assert [one["design"] for one in queued] == [dict(row.design)]
+
     def test_what_is_only_possible_is_no_part_of_the_front_and_numbers_grow_down_the_page(self, study: Study) -> None:
         likely, every = study.hand_over(), study.hand_over(include="possible")
         shown = good("--possible")

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from flexibo.cli._text import wrapped
+from flexibo.cli._text import printable_console, wrapped
+
+
+@pytest.mark.parametrize(("columns", "lines"), [("", 1), ("40", 3)])
+def test_lines_for_a_file_or_a_pipe_are_not_broken_unless_a_width_is_given(
+    columns: str, lines: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    with printable_console() as console:
+        console.print("word " * 20)
+    assert len(capsys.readouterr().out.splitlines()) == lines
 
 
 @pytest.mark.parametrize("width", range(20, 60))

@@ -71,6 +71,7 @@ def test_a_changed_number_is_found_and_left_out(path: Path) -> None:
     (found,) = verified(f"sqlite:///{path}")
     assert f"Event {at} " in found.problem
     assert found.changed == (at,)
+    assert found.events == EVENTS - 1
     (left,) = salvaged(f"sqlite:///{path}")
     assert (left.changed, left.unchecked, left.missing) == ((at,), (), ())
     assert list(left.dropped) == withdrawn, "which queued design was withdrawn is not certain any more"
