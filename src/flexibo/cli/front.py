@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -224,25 +225,31 @@ def _print(
             console.print(Text(line))
     else:
         print_hand_over(history, found, console)
-        for line in _advice(found, place, flags):
+        for line in _advice(found, place, flags, history):
             console.print(Text(line), soft_wrap=True)
     if "surrogate" in copy.missing and (found.front or found.promising):
         console.print("Predicted with the method's own surrogate: the study's own is not stored.")
 
 
-def _advice(found: HandOver, place: StudyPlace, flags: Mapping[str, object]) -> list[str]:
+def _advice(found: HandOver, place: StudyPlace, flags: Mapping[str, object], history: History) -> list[str]:
     """What to type next, with the number of a row as an example."""
     rows = (*found.front, *found.promising)
     lines = [f"A design in full: {place.command('front', options={**flags, '--number': rows[0].number})}"]
     if found.promising:
-        one = str(found.promising[0].number)
-        is_made_here = bool(place.origin)  # otherwise its functions are in a program
-        lines.append(
-            f"Measure what a promising design lacks: {place.measuring('confirm', one)}"
-            if is_made_here
-            else f"Queue what a promising design lacks: {place.command('confirm', one, options={'--later': True})}"
-        )
+        one, granted = str(found.promising[0].number), granted_budget(found.promising[0].confirm_cost, history)
+        if place.origin:
+            lines.append(f"Measure what a promising design lacks: {place.measuring('confirm', one, options=granted)}")
+        else:  # its functions are in a program
+            queue = place.command("confirm", one, options={**granted, "--later": True})
+            lines.append(f"Queue what a promising design lacks: {queue}")
     return lines
+
+
+def granted_budget(price: float | None, history: History) -> dict[str, object]:
+    """The budget that confirming at this price needs, twice the price, if that is not left of the study's budget."""
+    if price is None or history.budget is None or price <= history.budget - history.spent:
+        return {}
+    return {"--budget": f"{math.ceil(2.0 * price)}{history.cost_unit}"}
 
 
 def _whole(row: DesignRow, history: History, kind: str) -> list[str]:

@@ -15,6 +15,7 @@ from tests import command_line
 from tests.command_line import HOSTILE, begun, copied, mentions, offered, worked
 
 from flexibo import Objective, Study
+from flexibo.cli.front import granted_budget
 
 
 def _rows(shown: str) -> list[list[str]]:
@@ -303,3 +304,10 @@ class TestFront:
 
     def test_json_and_csv_at_once_are_refused(self, study: Study) -> None:
         assert mentions(refusal("--json", "--csv"), "--json", "--csv")
+
+
+def test_a_budget_is_proposed_if_what_is_left_does_not_pay() -> None:
+    history = Study({"x": [1, 2]}, ["a", "b"], budget=10).history
+    assert granted_budget(5.0, history) == {}
+    assert granted_budget(20.0, history) == {"--budget": "40"}
+    assert granted_budget(20.0, Study({"x": [1, 2]}, ["a", "b"]).history) == {}
