@@ -11,7 +11,8 @@ import numpy as np
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from flexibo import Design, Evaluation, Objective, Study, list_methods
+from flexibo import Design, Evaluation, Objective, Space, Study, list_methods
+from flexibo.belief.candidates import filling_designs
 from flexibo.errors import InvalidValueError
 from flexibo.integrations.optuna._search_space import SearchSpace
 from flexibo.integrations.optuna._trials import constraints_of, proposed, results
@@ -89,7 +90,7 @@ def informed_study(
         method=choices.method or _default_method(len(names)),
         cost="constant",
         candidates=choices.candidates,
-        **_start(list(dict.fromkeys(complete)), choices, number, knowledge.ignored),
+        **_start(found.space, list(dict.fromkeys(complete)), choices, number, knowledge.ignored),
     )
     told: set[Design] = set()
     for design, values in knowledge.known:
@@ -122,15 +123,20 @@ def _objectives(
     return found
 
 
-def _start(complete: Sequence[Design], choices: Choices, number: int, ignored: int) -> dict[str, Any]:
+def _start(space: Space, complete: Sequence[Design], choices: Choices, number: int, ignored: int) -> dict[str, Any]:
     """The initial designs of a study, and its seed: the same for all trials of the start, and another for each after.
 
-    Once enough designs are known, these are the initial designs. Where scripts do not use what is proposed, the start
-    is drawn anew, or the same design would be proposed for ever.
+    The start fills the space; designs of other origin, such as the first, count as well. Once enough designs are known,
+    these are the initial designs. Where scripts do not use what is proposed, the start is drawn anew, or the same
+    design would be proposed for ever.
     """
-    if len(complete) < max(1, choices.n_startup_trials):
-        return {"n_initial": max(1, choices.n_startup_trials), "seed": seed_of(choices.seed, ignored)}
-    return {"initial_designs": complete, "seed": seed_of(choices.seed, ignored, number)}
+    count = max(1, choices.n_startup_trials)
+    if len(complete) >= count:
+        return {"initial_designs": complete, "seed": seed_of(choices.seed, ignored, number)}
+    seed = seed_of(choices.seed, ignored)
+    filling = filling_designs(space, count, seed)
+    others = sum(design not in filling for design in complete)
+    return {"initial_designs": filling[: count - others], "seed": seed}
 
 
 def _default_method(k: int) -> str:

@@ -85,6 +85,12 @@ def test_the_first_designs_are_spread_and_then_a_model_chooses() -> None:
     assert not then.initial
 
 
+def test_the_start_fills_the_space_around_what_is_known() -> None:
+    asked = informed([trial(0.1, 1.0, 2.0)], choices=replace(CHOICES, n_startup_trials=9)).ask(8)
+    assert all(question.initial for question in asked)
+    assert {int(4 * question.design["x"]) for question in asked} >= {0, 1, 2, 3}
+
+
 def test_a_start_that_scripts_ignore_is_drawn_anew() -> None:
     proposal = {"flexibo:proposed:0": '{"x": 0.75}'}
     first = informed([trial(0.1, 1.0, 2.0)]).ask()
