@@ -123,9 +123,10 @@ def test_what_a_run_waits_for_is_said_inside_the_context_only() -> None:
 
 def test_progress_is_a_json_line_where_logs_are(capsys: pytest.CaptureFixture[str]) -> None:
     log_as_json_lines()
-    report(f"spent 3 of 5 {HARM}")
+    text = "spent 3 of 5 two\nlines \x1b[2J é"  # no surrogate: what is logged must reach other processes of pytest
+    report(text)
     (line,) = lines_of(capsys.readouterr().err)
-    assert line["message"] == f"spent 3 of 5 {HARM}"
+    assert line["message"] == text
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this machine")
