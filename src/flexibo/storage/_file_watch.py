@@ -57,7 +57,10 @@ class FileWatch:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._lock = threading.RLock()  # a connection may be collected, and so closed, at any moment
+        # Held while a connection is opened or closed: one that has not read the file yet does not keep the files beside
+        # it, which the closing of the last other one removes. A connection may be collected, and so closed, at any
+        # moment.
+        self.lock = threading.RLock()
         self._file: Identity = None
         self._beside: tuple[Identity, ...] = ()
         self._connections: weakref.WeakSet[Driver] = weakref.WeakSet()
@@ -66,7 +69,7 @@ class FileWatch:
 
     def remember(self, *, beside: bool = False) -> None:
         """Remember the file unless it is known, and once a connection uses them, the files `beside` it."""
-        with self._lock:
+        with self.lock:
             self._file = self._file or identity(self.path)
             self._opened = self._opened or self._stamp()
             if beside and not any(self._beside):
@@ -74,23 +77,23 @@ class FileWatch:
 
     def opened(self, connection: Driver) -> None:
         """A connection is open, until it is closing or collected: Ctrl-C may leave one that nobody closes."""
-        with self._lock:
+        with self.lock:
             self._forget_unused()
             self._connections.add(connection)
 
     def closing(self, connection: Driver) -> None:
         """After the last connection is closed, the files beside the file may be removed and made again."""
-        with self._lock:
+        with self.lock:
             self._connections.discard(connection)
 
     def change(self) -> Change | None:
         """What happened to the files since they were remembered; None if nothing did."""
         if self._file is not None and identity(self.path) != self._file:
             return Change.FILE
-        with self._lock:
+        with self.lock:
             self._forget_unused()
             before = self._beside
-        now = self._identities() if any(before) else before
+            now = self._identities() if any(before) else before
         changed = [found for found, known in zip(now, before, strict=False) if found != known]
         if not changed:
             return None
@@ -99,7 +102,7 @@ class FileWatch:
     def touched(self) -> Stamp | None:
         """The stamp of the files if they were not examined since they were written to; None if they were."""
         now = self._stamp()
-        with self._lock:
+        with self.lock:
             if self._examined is None or now.is_written_since(self._examined):
                 return now
             self._examined = now
@@ -117,7 +120,7 @@ class FileWatch:
 
     def examined(self, stamp: Stamp) -> None:
         """Remember that the files held all that they should at the time of this stamp."""
-        with self._lock:
+        with self.lock:
             self._examined = stamp
 
     def _stamp(self) -> Stamp:

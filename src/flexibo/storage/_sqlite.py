@@ -114,15 +114,7 @@ class SQLite:
 
     def _connect(self) -> sa.Connection:
         self._refuse_changed(None)
-        connection = self._engine.connect()
-        if not self._new and not self.read_only:
-            try:
-                connection.exec_driver_sql("SELECT 1 FROM sqlite_master").close()  # opens the files beside it
-            except BaseException:
-                connection.close()
-                raise
-            self._watch.remember(beside=True)
-        return connection
+        return self._engine.connect()
 
     def check(self, connection: sa.Connection) -> None:
         """Refuse a file that was moved or deleted, it or a file beside it: SQLite would continue to write to it."""
@@ -241,30 +233,37 @@ class SQLite:
         options = "mode=rwc" if self._new else "mode=rw"
         if self.read_only:
             options = reading_options(self.path)
-        connection = sqlite3.connect(
-            file_uri(self.path, options),
-            uri=True,
-            timeout=0,
-            isolation_level=None,
-            check_same_thread=False,
-            factory=Driver,
-        )
-        self._watch.opened(connection)
-        try:
-            connection.execute("PRAGMA synchronous=FULL")  # a commit survives a power loss
-        except sqlite3.Error:  # for example, a file that another process locks
-            connection.close()
-            raise
+        with self._watch.lock:
+            connection = sqlite3.connect(
+                file_uri(self.path, options),
+                uri=True,
+                timeout=0,
+                isolation_level=None,
+                check_same_thread=False,
+                factory=Driver,
+            )
+            try:
+                connection.execute("PRAGMA synchronous=FULL")  # a commit survives a power loss
+                if not self._new and not self.read_only:
+                    connection.execute("SELECT 1 FROM sqlite_master").close()  # opens the files beside it
+            except BaseException:  # for example, a file that another process locks
+                connection.close()
+                raise
+            self._watch.opened(connection)
+            if not self._new and not self.read_only:
+                self._watch.remember(beside=True)
         return connection
 
     def _closing(self, driver: Any, record: Any) -> None:
         """Copy commits from the log to the file: SQLite itself does so only if no other process has it open."""
-        is_unsaved = record.info.pop("unsaved", False) and self._watch.change() is None
-        # To a file that was overwritten the log would add parts of another one.
-        is_unsaved = is_unsaved and self._watch.touched() is None
-        self._watch.closing(driver)
-        if is_unsaved:
-            _is_copied(driver)
+        with self._watch.lock:
+            is_unsaved = record.info.pop("unsaved", False) and self._watch.change() is None
+            # To a file that was overwritten the log would add parts of another one.
+            is_unsaved = is_unsaved and self._watch.touched() is None
+            self._watch.closing(driver)
+            if is_unsaved:
+                _is_copied(driver)
+            driver.close()
 
     def _refuse_changed(self, connection: sa.Connection | None) -> None:
         if self._lost is not None:

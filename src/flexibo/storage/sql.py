@@ -51,7 +51,8 @@ class SQLStorage:
     ) -> None:
         self.study = _checked(study, "name of the study")
         self._session, schema = opened or _opened(url, create=create, patience=patience)
-        self._shown, self._url = self._session.database.shown, url
+        self._shown = self._session.database.shown
+        self._where: Callable[[], str] = lambda: url  # an attribute would be printed, with its password
         if schema is None and not create:
             self._session.close()
             raise NoSuchStorageError(f"{self._shown} holds no studies; check the storage, or start a study there.")
@@ -62,8 +63,10 @@ class SQLStorage:
             self._make_ready()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        file = sqlite_file(self._url)
-        url = self._url if file is None else self._url.replace(self._url.partition(":///")[2], str(file), 1)
+        url = self._where()
+        file = sqlite_file(url)
+        if file is not None:
+            url = url.replace(url.partition(":///")[2], str(file), 1)
         return partial(SQLStorage, create=False), (url, self.study)
 
     def __repr__(self) -> str:

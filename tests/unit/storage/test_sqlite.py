@@ -301,3 +301,30 @@ def test_ctrl_c_while_a_connection_is_closed_leaves_a_storage_that_can_be_used(
     SQLStorage(f"sqlite:///{tmp_path / 'study.db'}", "study").close()  # removes the files beside it
     add(storage, range(1, 3))
     assert len(storage.read()) == 3
+
+
+def test_a_connection_that_opens_while_the_last_other_one_closes_keeps_the_files_beside_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storage = SQLStorage(f"sqlite:///{tmp_path / 's.db'}", "study")
+    storage.commit(0, lambda _: [{"n": 0}])
+    opened, closed = threading.Event(), threading.Event()
+
+    class Slow(sqlite.Driver):
+        def execute(self, statement: str, *values: Any) -> sqlite3.Cursor:
+            if "synchronous" in statement:
+                opened.set()
+                closed.wait(0.2)  # the other connection may close now, or must wait
+            return super().execute(statement, *values)
+
+    monkeypatch.setattr(sqlite, "Driver", Slow)
+    found: list[object] = []
+    other = threading.Thread(target=lambda: found.extend([storage.read(), storage.commit(1, lambda _: [{"n": 1}])]))
+    other.start()
+    opened.wait()
+    storage._session._connections.drop()
+    assert storage.read()[0] == {"n": 0}
+    closed.set()
+    other.join()
+    assert found == [[{"n": 0}], None]
+    assert storage.read() == [{"n": 0}, {"n": 1}]
