@@ -101,7 +101,7 @@ def measure(
         executor: Executor = opened if quiet or sys.stderr.isatty() else ProgressLines(opened, study)
         mine = {name: functions[name] for name in objectives}
         if confirming is None:
-            study.run(mine, executor=executor, idle=idle)
+            study.run(mine, executor=executor, idle=idle, raise_first=False)
             queued: tuple[QueuedDesign, ...] = ()
         else:
             queued = study.confirm(mine, executor=executor, idle=idle, **asdict(confirming))

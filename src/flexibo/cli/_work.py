@@ -147,7 +147,7 @@ def work(study: Study, measures: Mapping[str, Measure], *, idle: float | None) -
     stopped = 0
     try:
         with stop_requests(), _failures_logged_once(), waiting_said(say):
-            study.run(measures, executor=executor, progress=False, idle=idle)
+            study.run(measures, executor=executor, progress=False, idle=idle, raise_first=False)
     except StopRequest as request:
         stopped = request.number
     finally:

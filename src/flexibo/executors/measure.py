@@ -19,6 +19,7 @@ from flexibo.errors import DesignError, FlexiBOError, InvalidTypeError, InvalidV
 from flexibo.executors.base import Measure, Outcome
 from flexibo.history.events import Evaluation, FailureKind
 from flexibo.objectives import LARGEST, Objective
+from flexibo.space import Design
 
 
 class TookTooLongError(TimeoutError):
@@ -27,6 +28,41 @@ class TookTooLongError(TimeoutError):
 
 class WrongValueError(FlexiBOError):
     """What was measured is no value; a function may raise this where it can tell."""
+
+
+class FirstCallError(Exception):
+    """The first call of a function raised an error: most often a mistake, and no failure of its design."""
+
+    def __init__(self, error: Exception, design: Design) -> None:
+        super().__init__(error, design)
+        self.error = error
+        self.design = design
+
+
+class FirstCall:
+    """A function whose first call, if it raises, is a `FirstCallError`.
+
+    Errors that say something about the design stay: those of flexibo, timeouts, and too little memory.
+    """
+
+    def __init__(self, measure: Measure) -> None:
+        self._measure = measure
+        self._has_answered = False
+
+    def __call__(self, design: Design) -> Any:
+        """What the function returns."""
+        if self._has_answered:
+            return self._measure(design)
+        try:
+            answer = self._measure(design)
+        except (FlexiBOError, TimeoutError, MemoryError):
+            raise
+        except Exception as error:
+            if type(error).__name__ == "OutOfMemoryError":  # of PyTorch
+                raise
+            raise FirstCallError(error, design) from error
+        self._has_answered = True
+        return answer
 
 
 _current: ContextVar[Evaluation | None] = ContextVar("evaluation", default=None)
@@ -74,7 +110,7 @@ def measured(
     *,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Outcome:
-    """The outcome of an evaluation; raises only a `MachineError` and interrupts."""
+    """The outcome of an evaluation; raises only a `MachineError`, a `FirstCallError` and interrupts."""
     start = clock()
     readings: list[Mapping[str, float]] = []
     given: list[float] = []
@@ -89,7 +125,7 @@ def measured(
                 result, cost = _split(answer, evaluation)
                 given += [] if cost is None else [cost]
                 readings.append(_values(result, evaluation))
-    except MachineError:
+    except (MachineError, FirstCallError):
         raise  # every other design would fail as well
     except TookTooLongError as error:
         reason, kind = str(error), FailureKind.TIMEOUT

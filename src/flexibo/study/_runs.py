@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
@@ -9,8 +10,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from flexibo._internal.interrupts import Terminated
+from flexibo._internal.text import printable_line
 from flexibo.errors import InvalidValueError, MachineError
 from flexibo.executors import Executor, Measure, find_executor
+from flexibo.executors.measure import FirstCall, FirstCallError, InlineExecutor, failure
 from flexibo.history import History
 from flexibo.objectives import Objective
 from flexibo.optimizer.stop import Stop, StopKind
@@ -18,6 +21,8 @@ from flexibo.study._arguments import checked_executor, checked_functions
 from flexibo.study._claims import Claims
 from flexibo.study._run import RunLoop, RunnableStudy
 from flexibo.study.progress import ShownStudy, progress_bar
+
+logger = logging.getLogger(__name__)
 
 INTERRUPTED = Stop(StopKind.INTERRUPTED, "Interrupted; what was measured is kept.")
 TERMINATED = Stop(StopKind.TERMINATED, "Interrupted by SIGTERM; what was measured is kept.")
@@ -100,6 +105,9 @@ def run_until_stopped(
         except MachineError as error:
             fault = str(error)
             raise
+        except FirstCallError as broken:
+            fault = failure(broken.error)
+            raise _explained(broken) from None
         except KeyboardInterrupt as error:
             stop = interruption = TERMINATED if isinstance(error, Terminated) else INTERRUPTED
         finally:
@@ -107,6 +115,31 @@ def run_until_stopped(
         study.record_stop(stop.kind, stop.reason)
         if interruption is not None:
             bar.interrupted(study)
+
+
+def with_first_calls(means: Means, history: History) -> Means:
+    """The same, where errors of functions that were never tried before are raised; in this process alone."""
+    if not isinstance(means.executor, InlineExecutor):
+        return means
+    tried = {
+        *(name for name, count in history.told.items() if count),
+        *(name for name, count in history.failed_attempts.items() if count),
+    }
+    functions = {name: own if name in tried else FirstCall(own) for name, own in means.functions.items()}
+    return Means(functions, means.executor)
+
+
+def _explained(broken: FirstCallError) -> Exception:
+    """The error of the function, with a note."""
+    note = (
+        f"It is the first call of this function, for the design {dict(broken.design)}. Nothing is counted: mend the "
+        "function and run again, or let it count as a failed evaluation with run(..., raise_first=False)."
+    )
+    if hasattr(broken.error, "add_note"):
+        broken.error.add_note(note)
+    else:  # Python 3.10
+        logger.error("%s", printable_line(note))
+    return broken.error
 
 
 def _leads(history: History) -> list[str]:

@@ -38,7 +38,7 @@ from flexibo.study._guarded_log import GuardedLog
 from flexibo.study._last_stop import LastStop, stopped_events
 from flexibo.study._queue_only import QueueOnly
 from flexibo.study._run import RunnableStudy
-from flexibo.study._runs import Means, Runs, run_until_stopped
+from flexibo.study._runs import Means, Runs, run_until_stopped, with_first_calls
 from flexibo.study.event_log import EventLog
 from flexibo.study.settings import checked_settings
 from flexibo.study.stop_rules import StopCheck, named_limits, stop_rules
@@ -433,10 +433,12 @@ class Study:
         executor: Executor | str = "inline",
         progress: bool | None = None,
         idle: float | None = None,
+        raise_first: bool = True,
     ) -> None:
         """Ask, measure and tell until there is nothing more to ask.
 
         A function that raises, or returns what is not a finite number, fails that evaluation and the study continues.
+        Only the error of its very first call is raised here, because it is most often a mistake in the function.
         If it raises `flexibo.errors.MachineError`, nothing counts as failed, and the error is raised; if it raises
         `flexibo.errors.DesignError`, the evaluation is not tried again.
         Ctrl-C keeps what was measured, prints the front so far and returns. What a process left pending that died is
@@ -450,8 +452,12 @@ class Study:
                 `flexibo.executors`, which you close yourself.
             progress: Whether to show a progress bar; by default in a terminal only.
             idle: Return after this many seconds without anything to do, rather than wait for other processes.
+            raise_first: Whether an error of the first call of a function is raised, if it is measured inline and its
+                objective was never tried before; otherwise it fails its evaluation as later ones do.
         """
         with self._runs.begun(self.history, objectives, executor, some=self.shared) as means:
+            if checked_flag("raise_first", raise_first):
+                means = with_first_calls(means, self.history)
             self._run(self, means, progress=progress, idle=idle)
         logger.info("Study %r stopped: %s", self.name, printable_line(self.stopped))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 from tests.unit.study.small_studies import FUNCTIONS, opened
 
 from flexibo import Study
-from flexibo.errors import InvalidTypeError, InvalidValueError
+from flexibo.errors import DesignError, InvalidTypeError, InvalidValueError
 from flexibo.executors import Executor, InlineExecutor
 from flexibo.history.events import Forgiven, Released, Stopped
 from flexibo.optimizer import StopKind
@@ -98,8 +99,50 @@ def test_a_study_that_gave_up_on_failures_begins_anew_when_it_is_run_again() -> 
         raise RuntimeError("The board is off.")
 
     study = opened(None, budget=60, method="random")
-    study.run({"a": FUNCTIONS["a"], "b": broken})
+    study.run({"a": FUNCTIONS["a"], "b": broken}, raise_first=False)
     assert study.stop_kind is StopKind.FAILING
     study.run(FUNCTIONS)
     assert Forgiven() in study.events
     assert study.spent > 50
+
+
+def test_the_error_of_the_first_call_of_a_function_is_raised_and_nothing_is_counted() -> None:
+    def broken(design: Any) -> float:
+        raise KeyError("batch")
+
+    study = opened(None, budget=60)
+    with pytest.raises(KeyError, match="batch") as caught:
+        study.run({"a": FUNCTIONS["a"], "b": broken})
+    if sys.version_info >= (3, 11):
+        assert all(name in caught.value.__notes__[0] for name in study.space.names)
+    assert not study.history.failed_attempts["b"]
+    assert not study.history.pending
+    study.run(FUNCTIONS)
+    assert study.spent > 50
+
+
+@pytest.mark.parametrize("error", [MemoryError("full"), DesignError("no such kernel"), TimeoutError("too long")])
+def test_what_the_first_call_says_of_its_design_is_a_failure(error: Exception) -> None:
+    calls: list[Design] = []
+
+    def fragile(design: Design) -> tuple[float, float]:
+        calls.append(design)
+        if len(calls) == 1:
+            raise error
+        return FUNCTIONS["b"](design)
+
+    study = opened(None, budget=60)
+    study.run({"a": FUNCTIONS["a"], "b": fragile})
+    assert study.history.failed_attempts["b"] == 1
+
+
+def test_a_function_that_worked_before_fails_its_evaluation_when_it_is_run_again() -> None:
+    study = opened(None, budget=60, stop={"max_evaluations": 4})
+    study.run(FUNCTIONS)
+    study.stop = {"max_evaluations": 6}
+
+    def broken(design: Any) -> float:
+        raise RuntimeError("The board is off.")
+
+    study.run({"a": broken, "b": broken})
+    assert sum(study.history.failed_attempts.values()) > 0

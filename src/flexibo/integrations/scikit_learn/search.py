@@ -340,7 +340,7 @@ class FlexiSearchCV(BaseSearchCV):  # type: ignore[misc]  # scikit-learn has no 
         self._report_failures(race)
 
     def _run(self, functions: Mapping[str, Any], executor: Executor) -> None:
-        self._study.run(functions, executor=executor, progress=bool(self.verbose))
+        self._study.run(functions, executor=executor, progress=bool(self.verbose), raise_first=False)
         if self._study.stop_kind in (StopKind.INTERRUPTED, StopKind.TERMINATED):
             raise KeyboardInterrupt("What was measured is in cv_results_ and front_; with a storage, fit continues.")
 
