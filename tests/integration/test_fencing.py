@@ -274,6 +274,15 @@ def test_a_store_that_loses_events_again_and_again_has_no_value_of_another_desig
     assert found.findings.safe > 0
 
 
+def values_after_restoring(old: Path, path: Path) -> list[float]:
+    """The values of a study after its file was put back, and what was kept beside it was imported."""
+    old.replace(path)
+    for beside in ("wal", "shm"):
+        Path(f"{path}-{beside}").unlink(missing_ok=True)
+    good("import", str(path.with_name("study.unstored.jsonl")), "--storage", f"sqlite:///{path}")
+    return sorted(v for m in Study.load(f"sqlite:///{path}").history.measurements for v in m.values.values())
+
+
 def test_answers_in_a_file_that_is_overwritten_in_place_are_kept_and_brought_back(tmp_path: Path) -> None:
     path, old = tmp_path / "study.db", tmp_path / "old.db"
     first = opened(f"sqlite:///{path}")
@@ -289,12 +298,7 @@ def test_answers_in_a_file_that_is_overwritten_in_place_are_kept_and_brought_bac
     with pytest.raises(LogReplacedError, match=r"study\.unstored\.jsonl"):
         first.tell(told[2], 778.0, cost=5.0)
     first.close()
-    old.replace(path)
-    for beside in ("wal", "shm"):
-        Path(f"{path}-{beside}").unlink(missing_ok=True)
-    good("import", str(tmp_path / "study.unstored.jsonl"), "--storage", f"sqlite:///{path}")
-    values = [value for m in Study.load(f"sqlite:///{path}").history.measurements for value in m.values.values()]
-    assert sorted(values) == [777.0, 777.0, 778.0]
+    assert values_after_restoring(old, path) == [777.0, 777.0, 778.0]
 
 
 @pytest.mark.parametrize("how", ["removed", "removed with the files beside it", "moved"])
@@ -315,9 +319,4 @@ def test_answers_in_a_file_that_is_removed_or_moved_are_kept_and_brought_back(tm
             first.tell(told[2], 778.0, cost=5.0)
     assert not path.exists()
     first.close()
-    old.replace(path)
-    for beside in ("wal", "shm"):
-        Path(f"{path}-{beside}").unlink(missing_ok=True)
-    good("import", str(tmp_path / "study.unstored.jsonl"), "--storage", f"sqlite:///{path}")
-    values = [value for m in Study.load(f"sqlite:///{path}").history.measurements for value in m.values.values()]
-    assert sorted(values) == [777.0, 777.0, 778.0]
+    assert values_after_restoring(old, path) == [777.0, 777.0, 778.0]

@@ -63,11 +63,8 @@ class SQLStorage:
             self._make_ready()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        url = self._where()
-        file = sqlite_file(url)
-        if file is not None:
-            url = url.replace(url.partition(":///")[2], str(file), 1)
-        return partial(SQLStorage, create=False), (url, self.study)
+        file = sqlite_file(self._where())  # absolute: it may be opened again from another folder
+        return partial(SQLStorage, create=False), (f"sqlite:///{file}" if file else self._where(), self.study)
 
     def __repr__(self) -> str:
         return f"SQLStorage({self._shown!r}, {self.study!r})"

@@ -491,7 +491,7 @@ def test_confirming_keeps_to_the_budget_and_to_what_is_wanted() -> None:
 
 def test_a_pickled_study_is_its_storage_opened_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    study = Study({"x": (0.0, 1.0)}, ["a", "b"], budget="2m", seed=3, storage="sqlite:///s.db", method="ehvi")
+    study = Study({"x": (0.0, 1.0)}, ["a", "b"], budget="2m", seed=3, storage="sqlite:///sqlite", method="ehvi")
     study.add({"x": 0.5}, {"a": 1.0, "b": 2.0})
     pickled = pickle.dumps(study)
     (tmp_path / "elsewhere").mkdir()

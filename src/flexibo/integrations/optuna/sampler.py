@@ -25,7 +25,7 @@ MOST_AHEAD = 8
 """Other jobs may be about to get a proposal: as many designs are left to trials that began before, but not more."""
 
 
-class FlexiBOSampler(BaseSampler):  # type: ignore[misc]
+class FlexiBOSampler(BaseSampler):  # type: ignore[misc]  # the types of Optuna are not followed
     """A sampler for Optuna that proposes parameters with the models and methods of flexibo.
 
     It works for one or several objectives, in both directions, with constraints, conditional parameters, failed, pruned
@@ -155,7 +155,7 @@ def _check_method(method: object) -> None:
 def _checked_constraints(given: object) -> tuple[float, ...]:
     """The constraints that a function returned; an error unless they are numbers."""
     try:
-        constraints = tuple(float(value) for value in given)  # type: ignore[attr-defined]
+        constraints = tuple(float(value) for value in given)  # type: ignore[attr-defined]  # what is no list raises
     except (TypeError, ValueError):
         raise InvalidTypeError(
             f"constraints_func returned {given!r}; it must return a list of numbers, at most 0 where they are kept."

@@ -38,7 +38,7 @@ def _add(found: Any, content: object) -> None:
         for one in content:
             _add(found, one)
     elif sparse.issparse(content):
-        table = content.tocsr()  # type: ignore[attr-defined]
+        table = content.tocsr()  # type: ignore[attr-defined]  # it is sparse
         _add(found, [list(table.shape), table.data, table.indices, table.indptr])
     elif hasattr(content, "to_csv"):  # a frame or a column of pandas
         found.update(content.to_csv().encode())

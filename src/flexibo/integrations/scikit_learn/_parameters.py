@@ -122,5 +122,5 @@ def _option(name: str, given: object) -> object:
             f"Parameter {name!r} has the distribution {kind!r}; give uniform, loguniform or randint, bounds such as "
             "(0.1, 10.0), or Real(0.1, 10.0, log=True)."
         )
-    low, high = given.support()  # type: ignore[attr-defined]
+    low, high = given.support()  # type: ignore[attr-defined]  # it is a distribution
     return Integer(int(low), int(high)) if kind == "randint" else Real(low, high, log=kind in LOGARITHMIC)
