@@ -10,6 +10,8 @@ FEWEST_DIGITS, MOST_DIGITS = 4, 8
 """Limits of the significant digits of a value in a table."""
 LARGE = 1e7
 """Values from here on are written with an exponent."""
+LEAST_PERCENT = 0.01
+"""Smaller shares are words."""
 BLUR = 0.1
 """Values that differ by less than this share of their standard deviation may look the same."""
 
@@ -22,6 +24,21 @@ def format_number(value: float, digits: int = FEWEST_DIGITS) -> str:
     """
     text = f"{value:.{digits}g}"
     return f"{value:.0f}" if "e+" in text and abs(value) < LARGE else text
+
+
+def format_share(share: float) -> str:
+    """A share in per cent with two digits, or words for one that is too small to matter.
+
+    >>> format_share(0.163), format_share(0.0484), format_share(0.00072), format_share(0.00003), format_share(1.25)
+    ('16%', '4.8%', '0.07%', 'less than 0.01%', '125%')
+    """
+    percent = 100.0 * share
+    if percent <= 0.0:
+        return "0%"
+    if percent < LEAST_PERCENT:
+        return f"less than {LEAST_PERCENT:g}%"
+    places = 0 if percent >= 9.95 else 1 if percent >= 0.095 else 2
+    return f"{percent:.{places}f}%"
 
 
 def format_exact(value: float) -> str:

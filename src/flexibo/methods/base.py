@@ -126,7 +126,7 @@ class ScoringMethod(Method):
 
     Attributes:
         acquisition: Scores what could be measured.
-        score: What its score is, for people; with a region, what an evaluation does to a share of it.
+        score: What its score is, for people, with ``{}`` in place of its amount; with a region, a share of it.
         region: Whether it is about the Pareto region, and ends when none is left.
         candidates: Where its candidates come from.
         step: Updates what it remembers from question to question; its candidates must be fixed.

@@ -107,6 +107,6 @@ CA_MOBO = ScoringMethod(
     summary="Chebyshev scalarisation that explores cheap options before expensive ones.",
     paper="Abdolshah et al. 2019",
     acquisition=cost_ordered_improvement,
-    score="cost-ordered improvement",
+    score="cost-ordered improvement {}",
     cost="learned-constant",
 )

@@ -115,7 +115,7 @@ EHVI = ScoringMethod(
     summary="Exact expected hypervolume improvement.",
     paper="Emmerich et al. 2006, 2011",
     acquisition=expected_hypervolume_improvement,
-    score="expected hypervolume improvement",
+    score="expected hypervolume improvement {}",
     constraints=Constraints.OWN_RULE,
     most_objectives=6,
 )

@@ -157,7 +157,7 @@ MESMO = ScoringMethod(
     summary="Max-value entropy search: how much is learned about the best values in the front.",
     paper="Belakaria et al. 2019",
     acquisition=mesmo,
-    score="information about the front",
+    score="information about the front {}",
     joint_draws=True,
 )
 MESMO_DECOUPLED = replace(MESMO, name="mesmo-dec", summary="MESMO, one objective at a time.", coupled=False)

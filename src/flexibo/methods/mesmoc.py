@@ -68,7 +68,7 @@ MESMOC = ScoringMethod(
     summary="MESMO under constraints that are measured and learned too.",
     paper="Belakaria et al. 2020",
     acquisition=mesmoc,
-    score="information about the front",
+    score="information about the front {}",
     constraints=Constraints.OWN_RULE,
     joint_draws=True,
 )

@@ -98,6 +98,6 @@ PAREGO = ScoringMethod(
     summary="Expected improvement of a random augmented Chebyshev scalarisation.",
     paper="Knowles 2006",
     acquisition=expected_scalarised_improvement,
-    score="expected improvement",
+    score="expected improvement {}",
     most_objectives=20,
 )

@@ -168,7 +168,7 @@ PESMO = ScoringMethod(
     summary="Predictive entropy search for the Pareto set, by expectation propagation.",
     paper="Hernandez-Lobato et al. 2016",
     acquisition=pesmo,
-    score="information about the Pareto set",
+    score="information about the Pareto set {}",
     joint_draws=True,
 )
 PESMO_DECOUPLED = replace(PESMO, name="pesmo-dec", summary="PESMO, one objective at a time.", coupled=False)

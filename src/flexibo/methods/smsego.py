@@ -116,7 +116,7 @@ SMSEGO = ScoringMethod(
     summary="Hypervolume gained by the optimistic estimate, with a penalty for what is nearly dominated.",
     paper="Ponweiser et al. 2008",
     acquisition=optimistic_hypervolume_gain,
-    score="optimistic hypervolume gain",
+    score="optimistic hypervolume gain {}",
     constraints=Constraints.OWN_RULE,
     most_objectives=6,
 )

@@ -8,9 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from flexibo._internal.arrays import BoolArray, FloatArray
+from flexibo._internal.numbers import format_share
 from flexibo.belief.belief import Belief
 from flexibo.history.events import Evaluation, RunnerUp
 from flexibo.optimizer._request import Request
+
+WIDEST = "one of the least certain for its cost"
 
 
 def choose(
@@ -68,15 +71,18 @@ def explained(
 ) -> Evaluation:
     """The question of the chosen cell of a score table (m, b) before its division by theta.
 
-    `measure` is what a score is, for people.
+    `measure` is what a score is, for people, with ``{}`` in place of its amount.
     """
     region, gain, price = belief.region, float(scores[cell]), float(belief.prices[cell])
-    amount = f"{gain:.3g}" if region is None else f"{gain / region.volume:.1%} of the Pareto region"
-    share = f" for {price / request.history.budget:.1%} of the budget" if request.history.budget else ""
+    if gain > 0.0:
+        why = measure.format(f"{gain:.3g}" if region is None else _share_of_region(gain / region.volume))
+    else:
+        why = f"no single measurement is expected to improve the front; this value is {WIDEST}"
+    share = f" for {format_share(price / request.history.budget)} of the budget" if request.history.budget else ""
     question = request.question(
         belief.designs[cell[0]],
         request.wanted_first(belief.price_list.missing(*cell)),
-        why=f"{measure} {amount}{share}",
+        why=f"{why}{share}",
         gain=gain,
         volume=None if region is None else region.volume,
     )
@@ -86,3 +92,7 @@ def explained(
     objective = request.wanted_first(belief.price_list.missing(*second))[0]
     rival = RunnerUp(belief.designs[second[0]], objective, float(scores[second]), float(belief.prices[second]))
     return replace(question, runner_up=rival)
+
+
+def _share_of_region(share: float) -> str:
+    return f"{format_share(share)} of the Pareto region" if share <= 1.0 else "more than the whole Pareto region"

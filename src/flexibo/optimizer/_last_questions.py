@@ -59,8 +59,10 @@ def confirming_question(request: Request, predictor: Predictor) -> Evaluation | 
     rest = np.where(offered.pays(rest), rest, np.inf)
     i = int(np.lexsort((prices.min(axis=1), rest, ~asks.any(axis=1)))[0])
     p = int(np.argmin(prices[i]))
-    objective = history.purchases[p].objective
-    return request.question(history.designs[places][i], (objective,), why="confirms a design of the front")
+    objective, lacking = history.purchases[p].objective, int(missing[i].sum())
+    left = f"{lacking} objectives are missing" if lacking > 1 else "the last objective that is missing"
+    why = f"the search is over; this confirms a design of the front ({left})"
+    return request.question(history.designs[places][i], (objective,), why=why)
 
 
 def checking_question(request: Request, predictor: Predictor, salt: int) -> Evaluation | None:
@@ -78,7 +80,8 @@ def checking_question(request: Request, predictor: Predictor, salt: int) -> Eval
     lacking = np.array([missing[list(purchase.members)].any() for purchase in history.purchases])
     first = allowed & lacking if (allowed & lacking).any() else allowed
     i, p = best_cell(np.where(first, rng.random(first.shape), -np.inf), offered.prices, rng)
-    return request.question(designs[i], request.wanted_first(offered.missing(i, p)), why="checks the models")
+    why = "the models leave nothing to learn; a design that is drawn at random checks the models"
+    return request.question(designs[i], request.wanted_first(offered.missing(i, p)), why=why)
 
 
 def proposed(request: Request, proposal: Proposal, predictor: Predictor) -> Evaluation | Stop:
@@ -90,7 +93,7 @@ def proposed(request: Request, proposal: Proposal, predictor: Predictor) -> Eval
             continue
         if not offered.affordable().any():
             return design_too_expensive(request.history, float(offered.prices[0, 0]), offered.left)
-        return request.question(design, request.wanted_first(missing), why="proposed by the method")
+        return request.question(design, request.wanted_first(missing), why=f"proposed by {predictor.method.name}")
     if request.history.pending:
         return WAITING_FOR_PENDING
     return Stop(StopKind.FINISHED, proposal.finished)
@@ -108,5 +111,6 @@ def drawn(request: Request, predictor: Predictor, salt: int) -> Evaluation | Sto
             stop = allowed
             continue
         i, b = best_cell(np.where(allowed, rng.random(allowed.shape), -np.inf), offered.prices, rng)
-        return request.question(designs[i], request.wanted_first(offered.missing(i, b)), why="drawn at random")
+        why = f"{predictor.method.name} draws at random"
+        return request.question(designs[i], request.wanted_first(offered.missing(i, b)), why=why)
     return stop

@@ -69,6 +69,11 @@ class Request:
     ) -> Evaluation:
         """The question for the first of the objectives; the others are promised to follow."""
         history, p = self.history, self.history.purchase_of(objectives[0])
+        attempt = history.attempts(p, design) + 1
+        if attempt > 1:
+            why = f"{why}; attempt {attempt}"
+        elif history.is_measured(p, design):
+            why = f"{why}; one more reading"
         return Evaluation(
             design=design,
             objective=objectives[0],
@@ -77,7 +82,7 @@ class Request:
             why=why,
             number=len(history.asked),
             yields=tuple(history.names[j] for j in history.purchases[p].members),
-            attempt=history.attempts(p, design) + 1,
+            attempt=attempt,
             volume=volume,
             then=tuple(objectives[1:]),
             initial=initial,

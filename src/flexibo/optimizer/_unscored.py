@@ -57,7 +57,8 @@ def _rest_of_bundle(request: Request) -> Evaluation | None:
             continue
         offered = request.prices(follow_up.design)
         if offered.pays(offered.prices[0, history.purchase_of(names[0])]):
-            return request.question(follow_up.design, names, initial=follow_up.initial, why="the rest of its bundle")
+            why = "completes what was begun for this design"
+            return request.question(follow_up.design, names, initial=follow_up.initial, why=why)
     return None
 
 
@@ -73,4 +74,5 @@ def _replacement(request: Request, name: str, seed: int) -> Evaluation | None:
     if not len(rows):
         return None
     likeliest = int(rows[np.argmax(chance_of_success(history, designs)[rows])])
-    return request.question(designs[likeliest], (objective,), initial=True, why="in place of what failed")
+    why = f"{objective} failed for every initial design; of {len(rows)} others this one is most likely to succeed"
+    return request.question(designs[likeliest], (objective,), initial=True, why=why)

@@ -52,8 +52,10 @@ def start_question(request: Request, predictor: Predictor, *, n_given: int) -> E
     if history.chosen:
         return None
     if predictor.full_start:
-        return _question(request, missing_initial(history, predictor.initial, n_given, coupled=coupled), chosen=True)
-    question = _question(request, affordable_start(request, predictor.initial, coupled=coupled), chosen=False)
+        tasks = missing_initial(history, predictor.initial, n_given, coupled=coupled)
+        return _question(request, tasks, predictor.initial, chosen=True)
+    tasks = affordable_start(request, predictor.initial, coupled=coupled)
+    question = _question(request, tasks, predictor.initial, chosen=False)
     is_begun = all(history.count(j) for j in range(len(history.names)))
     return None if isinstance(question, Stop) and question.kind is StopKind.BUDGET and is_begun else question
 
@@ -193,7 +195,9 @@ def _imported(history: History, initial: Sequence[Design], p: int) -> int:
     return len(known - {history.key(p, design) for design in initial})
 
 
-def _question(request: Request, tasks: Sequence[Task], *, chosen: bool) -> Evaluation | Stop | None:
+def _question(
+    request: Request, tasks: Sequence[Task], initial: Sequence[Design], *, chosen: bool
+) -> Evaluation | Stop | None:
     """The question of the first task that is wanted; None if there is no task. The user may have `chosen` the start."""
     if not tasks:
         return None
@@ -206,4 +210,14 @@ def _question(request: Request, tasks: Sequence[Task], *, chosen: bool) -> Evalu
     if not offered.pays(offered.prices[0, purchases].sum()):
         missing = sum(len(some) for some in names if not request.wanted.isdisjoint(some))
         return initial_too_expensive(request.history, missing, chosen=chosen)
-    return request.question(design, request.wanted_first(names[place]), initial=True, why="initial design")
+    asked = request.wanted_first(names[place])
+    return request.question(design, asked, initial=True, why=_why(initial.index(design), len(initial), chosen=chosen))
+
+
+def _why(i: int, n: int, *, chosen: bool) -> str:
+    """Why the i-th of n initial designs is measured."""
+    if chosen:
+        return f"initial design {i + 1} of {n}: all are measured before the method chooses"
+    if i < FEWEST:
+        return f"initial design {i + 1}: the first {FEWEST} are measured completely and show what each objective costs"
+    return f"initial design {i + 1}: one of those that fill the space before the method chooses"

@@ -120,7 +120,7 @@ def _missing(
     if lacking:
         prices = costs.prices(history, history.space.designs([design]))[0]
         lacking.sort(key=lambda name: float(prices[history.purchase_of(name)]))
-        return Enqueued(design, tuple(lacking), wish.readings, f"confirms row {number}")
+        return Enqueued(design, tuple(lacking), wish.readings, f"confirms row {number} of the front's table")
     is_queued = wish.runs and QUEUED in closed.values()
     if wish.rows is not None and all(closed.values()) and not is_queued:
         said = "; ".join(f"{name!r} {state}" for name, state in closed.items())

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from tests.unit.optimizer.small_history import ask, at, fail, history_of, tell
 
-from flexibo import Objective
+from flexibo import Objective, Study
 from flexibo.belief.costs import Costs
 from flexibo.history import History
 from flexibo.optimizer import Stop, StopKind
@@ -77,3 +79,30 @@ def test_where_nothing_can_be_bought_there_is_a_stop(budget: float, kind: StopKi
     found = request.allowed(request.prices(at(0)))
     assert isinstance(found, Stop)
     assert found.kind is kind
+
+
+@pytest.mark.parametrize("method", ["flexibo", "ehvi", "nsga2", "random", "pal"])
+def test_every_question_says_why_in_numbers_that_are_not_zero(method: str) -> None:
+    study = Study({"x": (0.0, 1.0)}, ["a", "b"], method=method, budget=1e6, seed=0, stop={"max_evaluations": 30})
+    study.run({"a": lambda design: (design["x"], 0.5), "b": lambda design: (1.0 - design["x"] ** 2, 0.001)})
+    reasons = [evaluation.why for evaluation in study.history.asked]
+    assert all(reasons)
+    assert not [why for why in reasons if re.search(r"\b0(\.0+)?%|\b0(\.0+)? of", why)]
+    assert any("initial design 2" in why for why in reasons)
+
+
+def test_a_second_attempt_and_a_second_reading_say_so() -> None:
+    study = Study({"x": [1, 2, 3]}, [Objective("a", retries=1), Objective("b", noisy=True)], seed=0, n_initial=2)
+    failed = study.ask(only=["a"])
+    assert failed is not None
+    study.fail(failed, "no power")
+    retried = [study.ask(), study.ask(), study.ask(), study.ask()]
+    assert [one.attempt for one in retried if one is not None and "attempt 2" in one.why] == [2]
+    read = retried[0]
+    assert read is not None
+    study.tell(read, 1.0)
+    study.enqueue(read.design, ["b"], readings=2, why="for the paper")
+    again = study.ask(only=["b"])
+    assert again is not None
+    assert "for the paper" in again.why
+    assert "reading" in again.why
