@@ -61,6 +61,12 @@ COMMANDS = (  # every command, in the order of the help
         ),
     ),
     CommandEntry(
+        "note",
+        STUDIES,
+        "Store a note with a study, for people.",
+        ("flexibo note 'the fan was replaced'", "flexibo note study.db 'the fan was replaced'"),
+    ),
+    CommandEntry(
         "worker",
         STUDIES,
         "Measure for a stored study, in parallel with other workers.",

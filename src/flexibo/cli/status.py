@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -91,14 +92,12 @@ def _print(facts: Mapping[str, Any], copy: StudyCopy, console: Console, now: flo
         console.print(Text("\n".join(wrapped(line, console.width))))
     console.print()
     console.print(_objectives(facts["objectives"], unit))
-    hidden = len(facts["failures"]) - SHOWN
-    more = [f"... and {hidden} before; --json has them all."] if hidden > 0 else []
     for title, lines in (
         ("In flight:", list(map(_flight, facts["in_flight"]))),
         ("Queued next:", [_queued(row, unit) for row in facts["queued"]]),
-        ("Failures, the last first:", [*map(_failure, facts["failures"][:SHOWN]), *more]),
+        ("Failures, the last first:", [*map(_failure, facts["failures"][:SHOWN]), *_more(facts["failures"])]),
         ("Workers that vanished, the last first:", [_lost(row, unit) for row in facts["lost"][:SHOWN]]),
-        ("Notes:", [note["text"] for note in facts["notes"][-SHOWN:]]),
+        ("Notes, the last first:", [*map(_note, facts["notes"][: -SHOWN - 1 : -1]), *_more(facts["notes"])]),
     ):
         if lines:
             console.print(Text(f"\n{title}"))
@@ -201,6 +200,16 @@ def _failure(row: Mapping[str, Any]) -> str:
     reason = row["reason"] or "no reason was given"
     impossible = "impossible: " if row["state"] == "impossible" else ""
     return f"{row['number']} {row['objective']} of {design_line(row['design'])}: {impossible}{reason}"
+
+
+def _note(note: Mapping[str, Any]) -> str:
+    when = "" if note["time"] is None else datetime.fromisoformat(note["time"]).astimezone().strftime("%Y-%m-%d %H:%M ")
+    return f"{when}{note['text']}"
+
+
+def _more(rows: Sequence[object]) -> list[str]:
+    """How many rows are not shown, if any."""
+    return [f"... and {len(rows) - SHOWN} before; --json has them all."] if len(rows) > SHOWN else []
 
 
 def _lost(row: Mapping[str, Any], unit: str) -> str:
