@@ -1,14 +1,18 @@
 #!/bin/sh
-# Build a wheel, install it into an empty environment and use it there, away from the sources.
+# Build the source archive and the wheel, check what an index shows of them, install the wheel into an empty environment
+# and use it there, away from the sources.
 set -eu
 BIN="${BIN:-.venv/bin}"
 root="$(pwd)"
 dir="$(mktemp -d)"
 trap 'rm -rf "$dir"' EXIT
 
-"$BIN/python" -m build --wheel --no-isolation --outdir "$dir" . >"$dir/build.log" 2>&1 || { cat "$dir/build.log"; exit 1; }
+"$BIN/python" -m build --no-isolation --outdir "$dir/dist" . >"$dir/build.log" 2>&1 || { cat "$dir/build.log"; exit 1; }
+"$BIN/python" -m twine --no-color check --strict "$dir"/dist/*
 "$BIN/python" -m venv "$dir/env"
-sh "$root/tests/install.sh" "$dir/env/bin/python" "$dir"/flexibo-*.whl
+"$dir/env/bin/python" -m pip download -q -c "$root/constraints.txt" -d "$dir/wheels" "$dir"/dist/flexibo-*.whl
+sh "$root/tests/install.sh" "$dir/env/bin/python" --no-index --find-links "$dir/wheels" flexibo
+"$dir/env/bin/python" "$root/tests/distributions.py" "$dir/wheels"
 cd "$dir"
 "$dir/env/bin/flexibo" --version
 "$dir/env/bin/flexibo" methods >/dev/null
