@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, TypeAlias
 
+from flexibo._internal.html import html_block, html_heading, html_table
 from flexibo.space import Design
 
 LABEL_DIGITS = 4  # of a token, in the name of an evaluation: enough to notice a mix-up
@@ -82,6 +83,14 @@ class Evaluation:
     def label(self) -> str:
         """The name by which people answer it, as in 12-3f9a: its number, and the beginning of its token."""
         return f"{self.number}-{self.token[:LABEL_DIGITS]}" if self.token else str(self.number)
+
+    def _repr_html_(self) -> str:
+        """The question as a table, for notebooks."""
+        options = ", ".join(f"{name}={value}" for name, value in self.design.items())
+        cost = f"{self.cost:.4g}" if self.cost else "not known yet"
+        rows = [("measure", ", ".join(self.yields)), ("of", options), ("expected cost", cost)]
+        rows += [("attempt", str(self.attempt))] if self.attempt > 1 else []
+        return html_block(html_heading(f"Evaluation {self.label}"), html_table([], [*rows, ("why", self.why)]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from flexibo._internal.html import html_line, html_table
 from flexibo._internal.numbers import format_number, significant_digits
 from flexibo._internal.text import printable_line
 from flexibo.results.rows import DesignRow
 
+MOST_HTML_ROWS = 50
 BEST_LEGEND = "* best of its objective"
 PREDICTED_LEGEND = "~ predicted, ± standard deviation"
 READINGS_LEGEND = "(n) readings, ± their standard deviation; model: its estimate"
@@ -77,10 +79,11 @@ def feasibility_cell(row: DesignRow) -> str:
 
 def option_cells(row: DesignRow, names: Sequence[str]) -> list[str]:
     """The named options of a design, as in ``x=3``."""
-    return [printable_line(f"{name}={_option(row.design[name])}") for name in names]
+    return [printable_line(f"{name}={option_text(row.design[name])}") for name in names]
 
 
-def _option(value: object) -> str:
+def option_text(value: object) -> str:
+    """The value of an option; "-" where it is not used."""
     return format_number(value, 3) if isinstance(value, float) else "-" if value is None else str(value)
 
 
@@ -115,6 +118,20 @@ def _aligned(column: Column) -> list[str]:
     cells = [" ".join(filter(None, column.heading)), *column.cells]
     width = max(map(len, cells))
     return [cell.rjust(width) if column.right else cell.ljust(width) for cell in cells]
+
+
+def html_designs(rows: Sequence[DesignRow], columns: Sequence[Column], notes: Sequence[str]) -> str:
+    """A table as HTML: one design per line with its varying options, and the notes below; long ones are cut."""
+    names = varying_options(rows)
+    every = [Column(["#"], [str(row.number) for row in rows]), *columns]
+    every += [Column([name], [option_text(row.design[name]) for row in rows], right=False) for name in names]
+    headings = [" ".join(filter(None, column.heading)) for column in every]
+    lines = list(zip(*(column.cells for column in every), strict=True))
+    more = [f"... and {len(rows) - MOST_HTML_ROWS} more; to_pandas() and to_csv() have all."] * (
+        len(rows) > MOST_HTML_ROWS
+    )
+    below = "".join(html_line(note, small=True) for note in (*more, *constants_line(rows), *notes))
+    return html_table(headings, lines[:MOST_HTML_ROWS], right=[column.right for column in every]) + below
 
 
 def plain_headings(rows: Sequence[DesignRow]) -> Mapping[str, Sequence[str]]:

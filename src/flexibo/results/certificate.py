@@ -22,6 +22,7 @@ import numpy as np
 
 from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo._internal.checks import checked_delta, whole_number
+from flexibo._internal.html import html_block, html_line
 from flexibo._internal.numbers import format_number
 from flexibo.belief.reported import reported
 from flexibo.history import History
@@ -72,6 +73,10 @@ class Certificate:
 
     def __str__(self) -> str:
         return " ".join(self.sentences())
+
+    def _repr_html_(self) -> str:
+        """The bound and its conditions, for notebooks."""
+        return html_block(*map(html_line, self.sentences()))
 
     def sentences(self) -> list[str]:
         """The bound and its conditions."""

@@ -6,18 +6,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from flexibo._internal.html import html_block, html_line
 from flexibo._internal.records import Tabular
 from flexibo.results.cells import (
     BEST_LEGEND,
     READINGS_LEGEND,
     Column,
     feasibility_cell,
+    html_designs,
     is_noisy,
     plain_headings,
     plain_table,
     value_columns,
 )
+from flexibo.results.picture import picture
 from flexibo.results.rows import DesignRow, option_columns, quantity_columns
+
+NOTHING_CONFIRMED = "No confirmed design yet: none was measured in every quantity."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,10 +49,17 @@ class Front(Tabular, tuple[FrontRow, ...]):
 
     def __str__(self) -> str:
         """A table with one design per line, followed by the options that do not vary."""
+        return plain_table(self, self._columns(), front_notes(self)) if self else NOTHING_CONFIRMED
+
+    def _repr_html_(self) -> str:
+        """A small picture and a table, for notebooks."""
         if not self:
-            return "No confirmed design yet: none was measured in every quantity."
+            return html_block(html_line(NOTHING_CONFIRMED))
+        return html_block(front_picture(self), html_designs(self, self._columns(), front_notes(self)))
+
+    def _columns(self) -> list[Column]:
         constrained = any(row.probability < 1.0 for row in self)
-        return plain_table(self, front_columns(self, plain_headings(self), constrained=constrained), front_notes(self))
+        return front_columns(self, plain_headings(self), constrained=constrained)
 
     def records(self) -> list[dict[str, Any]]:
         """One flat dictionary per design.
@@ -78,6 +92,14 @@ def front_columns(
     if any(row.knee for row in rows):
         columns.append(Column([""], ["knee" if row.knee else "" for row in rows], right=False))
     return columns
+
+
+def front_picture(rows: Sequence[FrontRow]) -> str:
+    """A small picture of confirmed designs as SVG; an empty text if there are none."""
+    names = [name for name in (rows[0].values if rows else ()) if any(name in row.best for row in rows)]
+    values = np.array([[row.values[name] for name in names] for row in rows])
+    knee = next((n for n, row in enumerate(rows) if row.knee), None)
+    return picture(names, values, [row.number for row in rows], knee=knee)
 
 
 def front_notes(rows: Sequence[FrontRow]) -> list[str]:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray, IntArray
+from flexibo._internal.html import html_block, html_heading, html_line
 from flexibo._internal.numbers import format_number
 from flexibo.belief.failures import chance_of_success
 from flexibo.belief.reported import in_order, reported, touched_designs
@@ -74,6 +75,13 @@ class HandOver:
         """What the confirmed front misses at most, and what confirming everything promising costs, in one sentence."""
         found = "; ".join(filter(None, [self._bound(), self._price(unit)]))
         return f"{found[0].upper()}{found[1:]}." if found else ""
+
+    def _repr_html_(self) -> str:
+        """The confirmed and the promising designs and a closing sentence, for notebooks."""
+        parts = [html_heading("Confirmed"), self.front._repr_html_()]
+        if self.promising:
+            parts += [html_heading("Promising"), self.promising._repr_html_()]
+        return html_block(*parts, html_line(self.sentence()))
 
     def _bound(self) -> str:
         bound, more = self.certificate, self.with_promising

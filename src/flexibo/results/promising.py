@@ -6,18 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from flexibo._internal.html import html_block, html_line
 from flexibo._internal.numbers import format_number
 from flexibo._internal.records import Tabular
 from flexibo.results.cells import (
     PREDICTED_LEGEND,
     Column,
     feasibility_cell,
+    html_designs,
     plain_headings,
     plain_table,
     value_columns,
 )
 from flexibo.results.rows import DesignRow, option_columns, quantity_columns
 
+NOTHING_PROMISING = "Nothing promising is left to confirm."
 GAIN_LEGEND = "gain: expected growth of the hypervolume"
 PRICE_LEGEND = "to confirm: cost of measuring the rest"
 CHANCE_LEGEND = "chance: that the rest can be measured"
@@ -48,11 +51,17 @@ class Promising(Tabular, tuple[PromisingRow, ...]):
 
     def __str__(self) -> str:
         """A table with one design per line, followed by the options that do not vary."""
+        return plain_table(self, self._columns(), promising_notes()) if self else NOTHING_PROMISING
+
+    def _repr_html_(self) -> str:
+        """A table, for notebooks."""
         if not self:
-            return "Nothing promising is left to confirm."
+            return html_block(html_line(NOTHING_PROMISING))
+        return html_block(html_designs(self, self._columns(), promising_notes()))
+
+    def _columns(self) -> list[Column]:
         constrained = any(row.probability < 1.0 for row in self)
-        columns = promising_columns(self, plain_headings(self), constrained=constrained)
-        return plain_table(self, columns, promising_notes())
+        return promising_columns(self, plain_headings(self), constrained=constrained)
 
     def records(self) -> list[dict[str, Any]]:
         """One flat dictionary per design.

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray
+from flexibo._internal.html import html_block, html_table
 from flexibo._internal.text import printable_line
 from flexibo.errors import InvalidValueError
 from flexibo.history import History
@@ -90,27 +91,43 @@ class Summary:
     standings: Mapping[Standing, int] = field(default_factory=dict)
 
     def __str__(self) -> str:
+        facts = [f"{name:<13}{fact}" for name, fact in self._facts()]
+        return "\n".join([*facts, *(f"{name}: {fact}" for name, fact in self._objectives()), *self._stop()])
+
+    def _repr_html_(self) -> str:
+        """A table, for notebooks."""
+        rows = [*self._facts(), *self._objectives(), *(("stopped", self.stopped),) * bool(self.stopped)]
+        return html_block(html_table([], rows))
+
+    def _facts(self) -> list[tuple[str, str]]:
+        """The numbers of the whole study."""
         budget = "" if self.budget is None else f" of {self.budget:.4g}"
         lines = [
-            f"method       {self.method}",
-            f"spent        {self.spent:.4g}{budget}",
-            f"front        {self._front()}",
-            f"hypervolume  {self.hypervolume:.6g}",
+            ("method", self.method),
+            ("spent", f"{self.spent:.4g}{budget}"),
+            ("front", self._front()),
+            ("hypervolume", f"{self.hypervolume:.6g}"),
         ]
         if any(count for standing, count in self.standings.items() if standing != "probable"):
             counts = (f"{count} {standing}" for standing, count in self.standings.items() if count)
-            lines.append(f"standing     {', '.join(counts)}")
+            lines.append(("standing", ", ".join(counts)))
         if self.feasible is not None:
             kept, unsure, violated = (self.feasible[mark] for mark in FEASIBILITIES)
-            lines.append(f"constraints  kept by {kept} of these, unsure for {unsure}, violated by {violated}")
+            lines.append(("constraints", f"kept by {kept} of these, unsure for {unsure}, violated by {violated}"))
         if self.region_volume is not None:
-            lines.append(f"region       {self.region_volume:.6g}")
-        for name, number in self.evaluations.items():
-            failed = f", {self.failures[name]} failed" if self.failures[name] else ""
-            lines.append(f"{printable_line(name)}: {number} measured for {self.costs[name]:.4g}{failed}")
-        if self.stopped:
-            lines.append(f"stopped      {printable_line(self.stopped)}")
-        return "\n".join(lines)
+            lines.append(("region", f"{self.region_volume:.6g}"))
+        return lines
+
+    def _objectives(self) -> list[tuple[str, str]]:
+        """What was measured of each objective."""
+        failed = {name: f", {count} failed" if count else "" for name, count in self.failures.items()}
+        return [
+            (printable_line(name), f"{number} measured for {self.costs[name]:.4g}{failed[name]}")
+            for name, number in self.evaluations.items()
+        ]
+
+    def _stop(self) -> list[str]:
+        return [f"stopped      {printable_line(self.stopped)}"] if self.stopped else []
 
     def _front(self) -> str:
         """The number of confirmed designs, and of promising ones, in words."""

@@ -42,7 +42,7 @@ class RunLoop:
     """Measures what a study asks until there is nothing more to ask, or for `idle` seconds there was nothing to do.
 
     It is `alone` if no other process can write to the study, and `serves_all` objectives that the study asks for, or
-    only some of them. `update` is called after each outcome.
+    only some of them. `begin` is called before it waits for outcomes, and `update` after each of them.
     """
 
     study: RunnableStudy
@@ -54,6 +54,7 @@ class RunLoop:
     alone: bool
     serves_all: bool
     idle: float | None = None
+    begin: Callable[[], None] = lambda: None
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
     _unstored: Outcome | None = field(default=None, init=False)
@@ -73,6 +74,7 @@ class RunLoop:
         while True:
             stop = self._fill_executor()
             if self.executor.is_busy():
+                self.begin()
                 self._fetched = iter(self.executor.finished(None if self.alone else POLL_SECONDS))
                 for outcome in self._fetched:
                     self._store(outcome)

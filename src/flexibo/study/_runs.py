@@ -19,8 +19,9 @@ from flexibo.objectives import Objective
 from flexibo.optimizer.stop import Stop, StopKind
 from flexibo.study._arguments import checked_executor, checked_functions
 from flexibo.study._claims import Claims
+from flexibo.study._notebook import ShownStudy
 from flexibo.study._run import RunLoop, RunnableStudy
-from flexibo.study.progress import ShownStudy, progress_bar
+from flexibo.study.progress import progress_bar
 
 logger = logging.getLogger(__name__)
 
@@ -85,16 +86,18 @@ def run_until_stopped(
     *,
     progress: bool | None,
     idle: float | None,
+    place: str = "",
 ) -> None:
     """Measure what `source`, the study or its queue, asks until it stops; an interrupt is a stop too."""
     leads, functions = _leads(study.history), means.functions
-    with progress_bar(study, progress) as bar:
+    with progress_bar(study, progress, place) as bar:
         loop = RunLoop(
             source,
             {o.name: o for o in study.objectives if o.name in leads and o.name in functions},
             functions,
             means.executor,
             lambda: bar.update(study),
+            begin=lambda: bar.begin(study),
             alone=not study.shared,
             serves_all=set(leads) == set(functions),
             idle=idle,
@@ -115,6 +118,8 @@ def run_until_stopped(
         study.record_stop(stop.kind, stop.reason)
         if interruption is not None:
             bar.interrupted(study)
+        else:
+            bar.finish(study, stop.reason)
 
 
 def with_first_calls(means: Means, history: History) -> Means:

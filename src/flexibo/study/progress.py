@@ -1,16 +1,17 @@
-"""The progress bar of a running study."""
+"""How far a running study is: a bar in a terminal, a cell that is updated in place in a notebook."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from flexibo._internal.checks import checked_flag
 from flexibo._internal.numbers import format_spent
 from flexibo._internal.text import printable_line
 from flexibo.results.readings import confirmed_front, readings
+from flexibo.study._notebook import LiveCell, ShownStudy, notebook_display
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,25 +20,21 @@ if TYPE_CHECKING:
     from flexibo.results.handover import HandOver
 
 
-class ShownStudy(Protocol):
-    """What the progress bar needs of a study."""
-
-    @property
-    def history(self) -> History:
-        """The events so far."""
-
-    def hand_over(self) -> HandOver:
-        """The confirmed and the promising designs so far."""
-
-
 class Bar:
     """A line that shows how far a study is; without a console it shows nothing."""
 
-    def __init__(self, progress: Any = None, history: History | None = None) -> None:
+    def __init__(self, progress: Any = None, history: History | None = None, place: str = "") -> None:
+        self._place = place
         self._progress = progress
         self._task = None
         if progress is not None and history is not None:
             self._task = progress.add_task("initial designs", total=history.budget, money=_money(history))
+
+    def begin(self, study: ShownStudy) -> None:
+        """Something is being measured: a line has no room for that."""
+
+    def finish(self, study: ShownStudy, stopped: str) -> None:
+        """The run ended: whoever runs it says so."""
 
     def update(self, study: ShownStudy) -> None:
         """Show what changed."""
@@ -56,6 +53,9 @@ class Bar:
         """Print that the study was interrupted, and the front so far."""
         from rich.console import Console
 
+        if (display := notebook_display()) is not None:
+            LiveCell(study, display, self._place).interrupted(study)
+            return
         console = Console(stderr=True) if self._progress is None else self._progress.console
         console.print("Interrupted; what was measured is kept. The front so far:")
         print_front(study, console)
@@ -79,10 +79,15 @@ def _status(study: ShownStudy) -> str:
 
 
 @contextmanager
-def progress_bar(study: ShownStudy, wanted: bool | None) -> Iterator[Bar]:
-    """A bar while a study runs: if wanted, or by default when standard error is a terminal."""
-    if not (sys.stderr.isatty() if wanted is None else checked_flag("progress", wanted)):
-        yield Bar()
+def progress_bar(study: ShownStudy, wanted: bool | None, place: str = "") -> Iterator[Bar | LiveCell]:
+    """What shows a running study: if wanted, or by default in a notebook and where standard error is a terminal."""
+    display = notebook_display()
+    by_default = display is not None or sys.stderr.isatty()
+    if not (by_default if wanted is None else checked_flag("progress", wanted)):
+        yield Bar(place=place)
+        return
+    if display is not None:
+        yield LiveCell(study, display, place)
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn

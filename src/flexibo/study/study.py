@@ -36,6 +36,7 @@ from flexibo.study._confirm import Wish, chosen_rows, confirming_events, unpaid_
 from flexibo.study._create import fixed_reference, open_or_create, optimizer_of, raised_budget
 from flexibo.study._guarded_log import GuardedLog
 from flexibo.study._last_stop import LastStop, stopped_events
+from flexibo.study._notebook import study_html
 from flexibo.study._queue_only import QueueOnly
 from flexibo.study._run import RunnableStudy
 from flexibo.study._runs import Means, Runs, run_until_stopped, with_first_calls
@@ -441,8 +442,9 @@ class Study:
         Only the error of its very first call is raised here, because it is most often a mistake in the function.
         If it raises `flexibo.errors.MachineError`, nothing counts as failed, and the error is raised; if it raises
         `flexibo.errors.DesignError`, the evaluation is not tried again.
-        Ctrl-C keeps what was measured, prints the front so far and returns. What a process left pending that died is
-        measured first. While other processes measure evaluations of a shared study, it waits for them.
+        Ctrl-C, or an interrupt of a notebook's kernel, keeps what was measured, shows the front so far and returns.
+        What a process left pending that died is measured first. While other processes measure evaluations of a shared
+        study, it waits for them.
 
         Args:
             objectives: For each objective a function of a design. It returns the value (a mapping where objectives
@@ -450,7 +452,8 @@ class Study:
                 In a stored study, functions of some objectives are enough if other processes measure the others.
             executor: Where to measure: "inline" (here, one at a time), "processes", "dask", "ray", or an executor of
                 `flexibo.executors`, which you close yourself.
-            progress: Whether to show a progress bar; by default in a terminal only.
+            progress: Whether to show a progress bar, in a notebook a cell that is updated in place; by default in a
+                terminal and in a notebook only.
             idle: Return after this many seconds without anything to do, rather than wait for other processes.
             raise_first: Whether an error of the first call of a function is raised, if it is measured inline and its
                 objective was never tried before; otherwise it fails its evaluation as later ones do.
@@ -599,6 +602,10 @@ class Study:
         count = len(self.history.measurements)
         return f"<Study {self.name!r}: {self.method.name}, {count} measurement{'s' * (count != 1)}>"
 
+    def _repr_html_(self) -> str:
+        """What is searched, how far it is, and the front, for notebooks."""
+        return study_html(self, method=self.method.name, place=self._log.log.place, stopped=self.stopped)
+
     def _claims(self) -> Claims:
         """What one call claims."""
         stops = StopCheck(self._stop_rules, self)
@@ -618,7 +625,8 @@ class Study:
         """Measure what `source`, this study or its queue, asks; failures that stopped the study are forgiven."""
         if failing(self.history):
             self._commit(lambda: [Forgiven()])
-        run_until_stopped(self, source, means, self._claims(), progress=progress, idle=idle)
+        place = self._log.log.place
+        run_until_stopped(self, source, means, self._claims(), progress=progress, idle=idle, place=place)
 
     def _agree_on_stop_rules(self) -> None:
         """Store the named rules that were given, or use those that are stored."""
