@@ -360,6 +360,21 @@ def test_a_cluster_that_dies_or_freezes_is_told_in_one_sentence_and_what_ran_is_
     assert time.monotonic() - start < 70
 
 
+def test_what_a_machine_measured_whose_raylet_froze_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"initial_delay_ms": 0, "period_ms": 500, "timeout_ms": 500, "failure_threshold": 3}.items():
+        monkeypatch.setenv(f"RAY_health_check_{name}", str(value))  # Ray notices it after a minute by default
+    with RayExecutor(n=1) as executor:
+        executor.submit(question(0), ERROR, lambda design: time.sleep(LIMIT))
+        [attempt] = executor._attempts.values()
+        wait_until(lambda: executor.finished(0) == [] and attempt.began is not None)
+        ours = processes(executor._engine._process.pid)  # type: ignore[attr-defined]
+        [raylet] = [int(path.name) for path in ours if (path / "comm").read_text().strip() == "raylet"]
+        os.kill(raylet, signal.SIGSTOP)
+        [lost] = outcomes(executor, 1)
+    assert (lost.evaluation.number, lost.values, lost.released) == (0, None, True)
+    assert "machine" in lost.reason
+
+
 def test_the_queue_is_measured_on_a_cluster(executor: RayExecutor) -> None:
     check_queue(executor)
 

@@ -47,6 +47,7 @@ class Engine(Protocol):
     about: str  # what it is and where, for messages, as in ``"Dask cluster at tcp://10.0.0.1:8786"``
     reports: SimpleQueue[Report]  # the reports that were not processed yet
     pins: bool  # whether an attempt runs only on the worker it is started on
+    places_are_machines: bool  # whether a place is a whole machine rather than a worker process
     grace: float  # seconds after an objective's timeout until an attempt is stopped from here
 
     def start(self, attempt: str, job: Job, needs: Amounts, place: str | None) -> None:
@@ -273,7 +274,9 @@ class ClusterExecutor:
             self._lose(attempt, reason, has_begun, is_silent=True)
         elif attempt.began is not None:
             if self._is_missing(attempt.place, attempt.began):
-                self._lose(attempt, f"Its worker ({attempt.place}) died.", True)
+                is_machine = self._engine.places_are_machines
+                what = "worker's machine" if is_machine else "worker"
+                self._lose(attempt, f"Its {what} ({attempt.place}) died.", True, is_machine=is_machine)
             elif timeout is not None and now > attempt.began + timeout + self._engine.grace:
                 self._engine.stop(attempt.name)
                 self._fail(attempt, too_long(timeout), FailureKind.TIMEOUT)

@@ -195,15 +195,24 @@ class Gateway:
             reason = (str(cause).strip() or type(cause).__name__).splitlines()[-1]
             yield Fault(f"A worker of the Ray cluster cannot run flexibo ({reason}).")
         except Exception as error:
-            is_machine = type(error).__name__ in MACHINE_ERRORS
-            yield AttemptLost(attempt, _reason_of_loss(error), has_begun, is_machine)
+            if type(error).__name__ in MACHINE_ERRORS or self._is_lost(self._places.get(attempt)):
+                yield AttemptLost(attempt, "Its worker's machine was lost.", has_begun, is_machine=True)
+            else:
+                yield AttemptLost(attempt, _reason_of_loss(error), has_begun)
+
+    def _is_lost(self, place: Place | None) -> bool:
+        """Whether the cluster knows that the machine at this place is gone, with which its processes died."""
+        with suppress(Exception):
+            return place is not None and any(
+                node["NodeID"] == place.node and not node["Alive"] for node in self._ray.nodes()
+            )
+        return False
 
 
 def _reason_of_loss(error: BaseException) -> str:
     name = type(error).__name__
     words = {
         "WorkerCrashedError": "Its worker process died.",
-        **dict.fromkeys(MACHINE_ERRORS, "Its worker's machine was lost."),
         "OutOfMemoryError": "Its worker process was killed because memory was short.",
         "TaskCancelledError": "It was cancelled.",
     }

@@ -128,6 +128,7 @@ class DaskEngine:
     """Attempts as tasks of a Dask cluster."""
 
     pins = True
+    places_are_machines = False
     grace = GRACE_SECONDS
 
     def __init__(

@@ -110,6 +110,7 @@ class RayEngine:
     """Attempts as tasks of a Ray cluster."""
 
     pins = False
+    places_are_machines = True
     grace = GRACE_SECONDS
 
     def __init__(

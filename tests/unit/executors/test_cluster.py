@@ -34,6 +34,7 @@ class FakeCluster:
 
     about = "fake cluster at home"
     grace = 1.0
+    places_are_machines = False
 
     def __init__(self, *, pins: bool = True) -> None:
         self.reports: SimpleQueue[Report] = SimpleQueue()
@@ -142,6 +143,22 @@ def test_a_worker_that_dies_fails_what_it_measured_with_the_time_it_took(
     assert len(cluster.started) == 2  # whether to try again is the study's to decide
     cluster.answer(1)
     assert [o.values for o in executor.finished(0)] == [{"error": 1.0}]
+
+
+def test_what_a_machine_measured_that_left_the_cluster_is_given_back(
+    cluster: FakeCluster, make: Callable[..., ClusterExecutor]
+) -> None:
+    cluster.places_are_machines = True
+    executor = make({"a": {"CPU": 1}})
+    executor.submit(question(), ERROR, one)
+    lost = cluster.begin()
+    executor.finished(0)
+    cluster.now = 65.0
+    cluster.offer({})
+    [outcome] = executor.finished(0)
+    assert (outcome.values, outcome.cost, outcome.released) == (None, 65.0, True)
+    assert "machine (a)" in outcome.reason
+    assert cluster.stopped == [lost]
 
 
 def test_a_list_from_before_an_attempt_began_does_not_say_that_its_worker_is_gone(

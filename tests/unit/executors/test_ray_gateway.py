@@ -60,6 +60,7 @@ class FakeRay:
         self.settings: dict[str, Any] = {}
         self.cancelled: list[Any] = []
         self.killed: list[tuple[dict[str, Any], ProcessIdentity]] = []
+        self.alive: dict[str, bool] = {}
 
     def remote(self, **settings: Any) -> Callable[[Any], Any]:
         self.settings = self.settings or settings  # those of what measures
@@ -84,6 +85,9 @@ class FakeRay:
         if isinstance(said, BaseException):
             raise said
         return said
+
+    def nodes(self) -> list[dict[str, Any]]:
+        return [{"NodeID": name, "Alive": is_alive} for name, is_alive in self.alive.items()]
 
     def cancel(self, generator: Any, *, force: bool) -> None:
         self.cancelled.append((generator, force))
@@ -204,12 +208,23 @@ def test_what_is_stopped_is_killed_once_and_what_is_unknown_is_ignored(gateway: 
     assert ray.cancelled == [("its generator", True)]
 
 
-def test_a_lost_machine_says_nothing_about_the_design(gateway: Gateway, ray: FakeRay, reports: Reports) -> None:
-    ray.says = [BEGUN, type("NodeDiedError", (Exception,), {})()]
+@pytest.mark.parametrize(
+    ("error", "alive", "is_machine"),
+    [
+        (type("NodeDiedError", (Exception,), {})(), {}, True),
+        (WorkerCrashedError("it died"), {"node-1": False, "node-2": True}, True),
+        (WorkerCrashedError("it died"), {"node-1": True, "node-2": False}, False),
+    ],
+)
+def test_a_lost_machine_says_nothing_about_the_design(
+    gateway: Gateway, ray: FakeRay, reports: Reports, error: Exception, alive: dict[str, bool], is_machine: bool
+) -> None:
+    ray.says, ray.alive = [BEGUN, error], alive
     gateway.start(start("0-a"))
     lost = [reports.next() for _ in range(3)][-1]
     assert isinstance(lost, AttemptLost)
-    assert lost.is_machine
+    assert lost.is_machine == is_machine
+    assert ("machine" in lost.reason) == is_machine
 
 
 def test_a_silent_process_is_killed_on_its_machine_and_what_it_says_later_is_ignored(
