@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from rich.console import Console
-
 from flexibo.cli._advice import StudyPlace
 from flexibo.cli._build_system import BuiltSystem, build_system, rebuild_system, recorded_table, system_request
 from flexibo.cli._measure import (
@@ -22,7 +20,7 @@ from flexibo.cli._options import ExecutionOptions, StudyOptions, SystemOptions
 from flexibo.cli._outcome import PictureFile, Report, picture_beside, report, resume_command, typed_picture
 from flexibo.cli._run_file import check_is_system
 from flexibo.cli._storage import load_study, storage_url, stored_origin
-from flexibo.cli._text import count_of_designs, counted
+from flexibo.cli._text import count_of_designs, counted, output_console
 from flexibo.errors import InvalidValueError
 from flexibo.storage import shown_url, sqlite_file, stored_studies
 from flexibo.study import Study
@@ -155,7 +153,7 @@ def _measure_and_report(
 
 
 def introduce_system(system: System) -> None:
-    console = Console()
+    console = output_console()
     console.print(
         f"[bold]{system.name}[/]: {counted(len(system.space.names), 'option')}, "
         f"{count_of_designs(system.space.size)} designs.",

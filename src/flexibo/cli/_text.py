@@ -23,9 +23,14 @@ _HARD_SPACE = "\xa0"
 _TIMES = re.compile(r"\b\d+(\.\d+)? (s|min|h|d)\b( ago\b)?|\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\b")
 
 
+def output_console() -> Console:
+    """A console that prints at once, to lines of `output_width`."""
+    return Console(width=output_width())
+
+
 @contextmanager
 def printable_console() -> Iterator[Console]:
-    """A console of that width, whose text is printed at the end, without control characters."""
+    """A console of `output_width` whose text is printed at the end, without control characters."""
     text = io.StringIO()
     yield Console(file=text, width=output_width(), highlight=False, color_system=None, force_terminal=False)
     typer.echo(printable(text.getvalue()), nl=False)

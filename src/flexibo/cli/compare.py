@@ -12,14 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from flexibo.cli._completion import method_names, suite_names
 from flexibo.cli._options import Jobs, Problems, parsed_names
 from flexibo.cli._signals import interruptible_bar
+from flexibo.cli._text import output_console
 from flexibo.errors import InvalidValueError, unknown_name
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from flexibo.compare.runs import Run
     from flexibo.compare.suites import Suite
 
@@ -94,7 +96,7 @@ def compare(
     from flexibo.compare.verdict import verdict
 
     chosen = _chosen(suite, problems, methods, rivals, seeds, budget, initial, from_scratch=from_scratch)
-    console = Console()
+    console = output_console()
     runs = _runs(chosen, out, jobs or os.cpu_count() or 1, console, stored=not fresh, make=not finished)
     found = verdict(chosen, runs, count_overhead=count_thinking)
     for table in found.tables(measure.value):

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from flexibo.cli._options import JSONFlag
-from flexibo.cli._text import counted, print_json, wrapped
+from flexibo.cli._text import counted, output_width, print_json, wrapped
 from flexibo.errors import FlexiBOError, InvalidValueError
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def data(
     if json:
         print_json([_described(one) for one in found])
         return
-    width = get_terminal_size().columns
+    width = output_width()
     typer.echo("\n".join(_lines(folder, found, width, everything=all)))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict
-from shutil import get_terminal_size
 from typing import Annotated
 
 import typer
@@ -12,7 +11,7 @@ import typer
 from flexibo.cli._doctor_findings import Finding, found
 from flexibo.cli._exit_status import ExitStatus
 from flexibo.cli._options import JSONFlag, parsed_names, parsed_seconds, stored_in
-from flexibo.cli._text import print_json, wrapped
+from flexibo.cli._text import output_width, print_json, wrapped
 from flexibo.errors import unknown_name
 
 MARKS = {"good": "✓", "absent": "–", "wrong": "!"}  # noqa: RUF001  # a dash that is no minus
@@ -57,7 +56,7 @@ def doctor(
     if json:
         print_json({"good": not failed, "failed": failed, "findings": list(map(asdict, findings))})
     else:
-        for line in _lines(findings, failed, get_terminal_size().columns):
+        for line in _lines(findings, failed, output_width()):
             typer.echo(line)
     if failed:
         raise typer.Exit(ExitStatus.NOTHING)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from flexibo.cli._options import JSONFlag
-from flexibo.cli._text import count_of_designs, print_json
+from flexibo.cli._text import count_of_designs, output_console, print_json
 from flexibo.errors import FlexiBOError
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ def problems(json: JSONFlag = False) -> None:
     if json:
         print_json(described)
         return
-    console = Console()
+    console = output_console()
     headings = [
         "problem",
         "group",

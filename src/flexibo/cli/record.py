@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from flexibo.cli._exit_status import ExitStatus
 from flexibo.cli._options import (
@@ -22,7 +21,7 @@ from flexibo.cli._options import (
     parsed_seconds,
 )
 from flexibo.cli._signals import interruptible_bar
-from flexibo.cli._text import counted
+from flexibo.cli._text import counted, output_console
 
 
 def record(
@@ -72,7 +71,7 @@ def record(
     from flexibo.systems.recording.plan import largest_values, wanted_values
     from flexibo.systems.recording.session import RecordingGrid, finished, recording
 
-    console, may_take = Console(), parsed_seconds(time, "--time")
+    console, may_take = output_console(), parsed_seconds(time, "--time")
     if finish:
         whole, planned = finished(out)
         console.print(f"The table is {out}, of {whole} of {planned} networks.", highlight=False, markup=False)

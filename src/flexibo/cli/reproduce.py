@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from flexibo.cli._completion import experiment_names
 from flexibo.cli._options import Jobs, Problems, parsed_names
 from flexibo.cli._signals import interruptible_bar
+from flexibo.cli._text import output_console
 from flexibo.errors import InvalidValueError, unknown_name
 
 
@@ -35,7 +35,7 @@ def reproduce(
     from flexibo.experiments import AUTHORS, EXPERIMENTS
     from flexibo.experiments.experiment import usual_size
 
-    console = Console()
+    console = output_console()
     given = {"repeats": repeats, "n_initial": initial, "iterations": iterations}
     chosen = {name: value for name, value in given.items() if value is not None}
     if experiment == AUTHORS:

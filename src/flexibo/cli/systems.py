@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from flexibo.cli._options import JSONFlag
-from flexibo.cli._text import print_json
+from flexibo.cli._text import output_console, print_json
 from flexibo.errors import FlexiBOError
 
 
@@ -33,7 +32,7 @@ def systems(
         found = row["found"] or f"not here: {' or '.join(row['datasets'])}"
         recorded = ", ".join(row["recorded"]) or "-"
         table.add_row(row["name"], str(len(row["options"])), f"{row['designs']:,}", found, recorded)
-    console = Console()
+    console = output_console()
     console.print(table)
     console.print("Run one with: flexibo run NAME --data FOLDER --budget 30m", highlight=False)
     if any(row["recorded"] for row in rows):

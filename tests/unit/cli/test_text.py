@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from tests.command_line import good
 
-from flexibo.cli._text import printable_console, wrapped
+from flexibo.cli._text import UNBROKEN, printable_console, wrapped
+
+COMPARED = ["compare", "--problems=branin-currin:finite", "--methods=random", "--seeds=1", "--budget=1", "--initial=2"]
 
 
 @pytest.mark.parametrize(("columns", "lines"), [("", 1), ("40", 3)])
@@ -15,6 +18,18 @@ def test_lines_for_a_file_or_a_pipe_are_not_broken_unless_a_width_is_given(
     with printable_console() as console:
         console.print("word " * 20)
     assert len(capsys.readouterr().out.splitlines()) == lines
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["methods"], ["problems"], ["systems"], ["data"], COMPARED],
+    ids=lambda command: command[0],
+)
+def test_no_command_breaks_its_lines_for_a_file_or_a_pipe(command: list[str]) -> None:
+    whole = good(*command, env={"COLUMNS": ""})
+    assert whole == good(*command, env={"COLUMNS": str(UNBROKEN)})
+    assert max(map(len, whole.splitlines())) < UNBROKEN
+    assert len(whole.splitlines()) < len(good(*command, env={"COLUMNS": "30"}).splitlines())
 
 
 @pytest.mark.parametrize("width", range(20, 60))
