@@ -64,6 +64,10 @@ class DesignError(FlexiBOError):
     """A design cannot be measured at all: another attempt, or another machine, would not help."""
 
 
+class FunctionError(FlexiBOError):
+    """The first call of a function raised an error in another process; its traceback is in a note."""
+
+
 def unknown_name(what: str, name: object, known: Iterable[str]) -> UnknownNameError:
     """An error that lists the known names and suggests a similar one, ignoring case.
 

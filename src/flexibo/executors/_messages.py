@@ -10,7 +10,7 @@ import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import cloudpickle  # type: ignore[import-untyped]  # it has no annotations
@@ -106,14 +106,36 @@ class WorkerAnswer:
     timed: bool
     impossible: bool
     kind: str = FailureKind.ERROR.value  # plain, as some clusters send only plain values
+    printed: str = ""
+    seconds: float | None = field(default=None, compare=False)
+    mistake: str = ""
 
     @classmethod
     def of(cls, outcome: Outcome) -> WorkerAnswer:
-        return cls(outcome.values, outcome.cost, outcome.reason, outcome.timed, outcome.impossible, outcome.kind.value)
+        return cls(
+            outcome.values,
+            outcome.cost,
+            outcome.reason,
+            outcome.timed,
+            outcome.impossible,
+            outcome.kind.value,
+            outcome.printed,
+            outcome.seconds,
+            outcome.mistake,
+        )
 
     def outcome(self, evaluation: Evaluation) -> Outcome:
         return Outcome(
-            evaluation, self.values, self.cost, self.reason, self.timed, self.impossible, FailureKind(self.kind)
+            evaluation,
+            self.values,
+            self.cost,
+            self.reason,
+            self.timed,
+            self.impossible,
+            FailureKind(self.kind),
+            printed=self.printed,
+            seconds=self.seconds,
+            mistake=self.mistake,
         )
 
 

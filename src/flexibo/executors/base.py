@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 from flexibo.history.events import Evaluation, FailureKind
@@ -29,6 +29,10 @@ class Outcome:
         impossible: Whether the design cannot be built, so that trying again would change nothing.
         kind: The kind of the failure.
         released: Whether the evaluation is given back instead of failed; its cost is what was lost.
+        printed: The end of what its program printed, if a program measured it.
+        seconds: How long it took, where that is known.
+        mistake: The traceback of an error that is most often a mistake in the function, and says nothing of the design.
+        error: That error itself, where it was raised in this process.
     """
 
     evaluation: Evaluation
@@ -39,6 +43,10 @@ class Outcome:
     impossible: bool = False
     kind: FailureKind = FailureKind.ERROR
     released: bool = False
+    printed: str = ""
+    seconds: float | None = field(default=None, compare=False)
+    mistake: str = ""
+    error: Exception | None = field(default=None, compare=False, repr=False)
 
 
 class Executor(Protocol):

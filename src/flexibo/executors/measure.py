@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from numbers import Real
 from pathlib import Path
 from types import FrameType
@@ -19,7 +20,9 @@ from flexibo.errors import DesignError, FlexiBOError, InvalidTypeError, InvalidV
 from flexibo.executors.base import Measure, Outcome
 from flexibo.history.events import Evaluation, FailureKind
 from flexibo.objectives import LARGEST, Objective
-from flexibo.space import Design
+
+MOST_PRINTED = 4000  # characters of what a program printed, from its end
+MOST_TRACED = 20_000  # characters of a traceback, from its end
 
 
 class TookTooLongError(TimeoutError):
@@ -30,47 +33,22 @@ class WrongValueError(FlexiBOError):
     """What was measured is no value; a function may raise this where it can tell."""
 
 
-class FirstCallError(Exception):
-    """The first call of a function raised an error: most often a mistake, and no failure of its design."""
-
-    def __init__(self, error: Exception, design: Design) -> None:
-        super().__init__(error, design)
-        self.error = error
-        self.design = design
-
-
-class FirstCall:
-    """A function whose first call, if it raises, is a `FirstCallError`.
-
-    Errors that say something about the design stay: those of flexibo, timeouts, and too little memory.
-    """
-
-    def __init__(self, measure: Measure) -> None:
-        self._measure = measure
-        self._has_answered = False
-
-    def __call__(self, design: Design) -> Any:
-        """What the function returns."""
-        if self._has_answered:
-            return self._measure(design)
-        try:
-            answer = self._measure(design)
-        except (FlexiBOError, TimeoutError, MemoryError):
-            raise
-        except Exception as error:
-            if type(error).__name__ == "OutOfMemoryError":  # of PyTorch
-                raise
-            raise FirstCallError(error, design) from error
-        self._has_answered = True
-        return answer
-
-
 _current: ContextVar[Evaluation | None] = ContextVar("evaluation", default=None)
+
+
+_printed: ContextVar[list[str] | None] = ContextVar("printed", default=None)
 
 
 def current_evaluation() -> Evaluation | None:
     """The evaluation that is being measured in this context, for functions that need more than its design."""
     return _current.get()
+
+
+def note_printed(text: str) -> None:
+    """Keep what a program printed with the outcome of the evaluation that is being measured, as far as it is short."""
+    printed = _printed.get()
+    if printed is not None:
+        printed.append(text[-MOST_PRINTED:])
 
 
 class InlineExecutor:
@@ -110,12 +88,14 @@ def measured(
     *,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Outcome:
-    """The outcome of an evaluation; raises only a `MachineError`, a `FirstCallError` and interrupts."""
+    """The outcome of an evaluation; raises only a `MachineError` and interrupts."""
     start = clock()
     readings: list[Mapping[str, float]] = []
     given: list[float] = []
+    printed: list[str] = []
     reason, impossible, kind = "", False, FailureKind.ERROR
-    outer = _current.set(evaluation)
+    mistake: Exception | None = None
+    outer, before = _current.set(evaluation), _printed.set(printed)
     try:
         with _time_limit(objective.timeout):
             for _ in range(objective.repeats):
@@ -125,7 +105,7 @@ def measured(
                 result, cost = _split(answer, evaluation)
                 given += [] if cost is None else [cost]
                 readings.append(_values(result, evaluation))
-    except (MachineError, FirstCallError):
+    except MachineError:
         raise  # every other design would fail as well
     except TookTooLongError as error:
         reason, kind = str(error), FailureKind.TIMEOUT
@@ -133,17 +113,44 @@ def measured(
         reason, kind = str(error), FailureKind.VALUE
     except Exception as error:
         reason, impossible = failure(error), isinstance(error, DesignError)
+        mistake = error if _is_mistake(error) else None
     finally:
         _current.reset(outer)
+        _printed.reset(before)
     elapsed = clock() - start
     if not reason and objective.timeout is not None and elapsed > objective.timeout:
         reason, kind = too_long(objective.timeout), FailureKind.TIMEOUT
     cost = sum(given) if given else elapsed
+    found = Outcome(
+        evaluation,
+        None,
+        cost,
+        reason,
+        timed=not given,
+        impossible=impossible,
+        kind=kind,
+        printed="".join(printed)[-MOST_PRINTED:],
+        seconds=elapsed,
+        mistake="" if mistake is None else "".join(traceback.format_exception(mistake))[-MOST_TRACED:],
+        error=mistake,
+    )
     if reason:
-        return Outcome(evaluation, None, cost, reason, timed=not given, impossible=impossible, kind=kind)
+        return found
     names = [name for name in readings[0] if all(name in values for values in readings)]
     medians = {name: statistics.median(values[name] for values in readings) for name in names}
-    return Outcome(evaluation, medians, cost, timed=not given)
+    return replace(found, values=medians, kind=FailureKind.ERROR)
+
+
+def _is_mistake(error: Exception) -> bool:
+    """Whether an error is most often a mistake in a function, rather than something that it says of its design.
+
+    Errors of flexibo, timeouts and too little memory (of PyTorch too) say something of the design; that no number was
+    returned does not.
+    """
+    if isinstance(error, InvalidTypeError):
+        return True
+    is_of_design = isinstance(error, FlexiBOError | TimeoutError | MemoryError)
+    return not is_of_design and type(error).__name__ != "OutOfMemoryError"
 
 
 def failure(error: BaseException) -> str:

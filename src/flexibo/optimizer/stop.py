@@ -40,6 +40,8 @@ class StopKind(str, Enum):
     """There was nothing to do for as long as the caller was willing to wait."""
     QUEUE = "queue"
     """What was queued is measured, and nothing else was wanted."""
+    TRIED = "tried"
+    """Every objective was measured once, and nothing else was wanted."""
     MANUAL = "manual"
     """What is left is measured manually: a person reports the values."""
     INTERRUPTED = "interrupted"
@@ -48,7 +50,7 @@ class StopKind(str, Enum):
     """SIGTERM or SIGHUP."""
 
 
-PASSING = (StopKind.IDLE, StopKind.WAITING, StopKind.QUEUE)
+PASSING = (StopKind.IDLE, StopKind.WAITING, StopKind.QUEUE, StopKind.TRIED)
 """Kinds that say something about one process and not about the study."""
 
 

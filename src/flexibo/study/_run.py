@@ -24,6 +24,14 @@ logger = logging.getLogger(__name__)
 waits = logging.getLogger("flexibo.study.waiting")
 
 
+class FirstCallError(Exception):
+    """An objective that was never measured gave no value: most often a mistake, and no failure of its design."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__(outcome.reason)
+        self.outcome = outcome
+
+
 class RunnableStudy(Protocol):
     """What the loop needs of a study."""
 
@@ -114,7 +122,7 @@ class RunLoop:
             try:
                 self.study.tell_outcome(outcome)
                 self._unstored = None
-            except (LogReplacedError, NeverAskedError):  # it is in a file beside the study
+            except (LogReplacedError, NeverAskedError, FirstCallError):  # it is in a file beside the study, or unwanted
                 self._unstored = None
                 raise
             except StorageError as error:
@@ -137,6 +145,8 @@ class RunLoop:
         for outcome in rest:
             try:
                 self.study.tell_outcome(outcome)
+            except FirstCallError:
+                continue
             except FlexiBOError as error:
                 is_kept = isinstance(error, LogReplacedError | NeverAskedError)
                 where = "" if is_kept else self.study.keep_outcome(outcome, str(error))

@@ -10,17 +10,16 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from flexibo._internal.interrupts import Terminated
-from flexibo._internal.text import printable_line
-from flexibo.errors import InvalidValueError, MachineError
-from flexibo.executors import Executor, Measure, find_executor
-from flexibo.executors.measure import FirstCall, FirstCallError, InlineExecutor, failure
+from flexibo._internal.text import printable
+from flexibo.errors import FunctionError, InvalidValueError, MachineError
+from flexibo.executors import Executor, Measure, Outcome, find_executor
 from flexibo.history import History
 from flexibo.objectives import Objective
 from flexibo.optimizer.stop import Stop, StopKind
 from flexibo.study._arguments import checked_executor, checked_functions
 from flexibo.study._claims import Claims
 from flexibo.study._notebook import ShownStudy
-from flexibo.study._run import RunLoop, RunnableStudy
+from flexibo.study._run import FirstCallError, RunLoop, RunnableStudy
 from flexibo.study.progress import progress_bar
 
 logger = logging.getLogger(__name__)
@@ -109,8 +108,8 @@ def run_until_stopped(
             fault = str(error)
             raise
         except FirstCallError as broken:
-            fault = failure(broken.error)
-            raise _explained(broken) from None
+            fault = broken.outcome.reason
+            raise
         except KeyboardInterrupt as error:
             stop = interruption = TERMINATED if isinstance(error, Terminated) else INTERRUPTED
         finally:
@@ -122,29 +121,21 @@ def run_until_stopped(
             bar.finish(study, stop.reason)
 
 
-def with_first_calls(means: Means, history: History) -> Means:
-    """The same, where errors of functions that were never tried before are raised; in this process alone."""
-    if not isinstance(means.executor, InlineExecutor):
-        return means
-    tried = {
-        *(name for name, count in history.told.items() if count),
-        *(name for name, count in history.failed_attempts.items() if count),
-    }
-    functions = {name: own if name in tried else FirstCall(own) for name, own in means.functions.items()}
-    return Means(functions, means.executor)
-
-
-def _explained(broken: FirstCallError) -> Exception:
-    """The error of the function, with a note."""
-    note = (
-        f"It is the first call of this function, for the design {dict(broken.design)}. Nothing is counted: mend the "
-        "function and run again, or let it count as a failed evaluation with run(..., raise_first=False)."
-    )
-    if hasattr(broken.error, "add_note"):
-        broken.error.add_note(note)
-    else:  # Python 3.10
-        logger.error("%s", printable_line(note))
-    return broken.error
+def explained(outcome: Outcome) -> Exception:
+    """The error of a function whose first call failed, with a note; of another process with its traceback as text."""
+    error = outcome.error or FunctionError(f"The function of {outcome.evaluation.objective!r} failed: {outcome.reason}")
+    notes = [
+        f"It is the first call of this function, for the design {dict(outcome.evaluation.design)}. Nothing is counted: "
+        "mend the function and run again, or let it count as a failed evaluation with run(..., raise_first=False)."
+    ]
+    if outcome.error is None:
+        notes.insert(0, outcome.mistake.rstrip())
+    for note in notes:
+        if hasattr(error, "add_note"):
+            error.add_note(note)
+        else:  # Python 3.10
+            logger.error("%s", printable(note))
+    return error
 
 
 def _leads(history: History) -> list[str]:

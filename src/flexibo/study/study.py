@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, overload
 
@@ -34,12 +35,13 @@ from flexibo.study._ask import Asking, AskMemory
 from flexibo.study._claims import Claims
 from flexibo.study._confirm import Wish, chosen_rows, confirming_events, unpaid_events
 from flexibo.study._create import fixed_reference, open_or_create, optimizer_of, raised_budget
+from flexibo.study._first_calls import RaisingFirst, TryOnly, untried
 from flexibo.study._guarded_log import GuardedLog
 from flexibo.study._last_stop import LastStop, stopped_events
 from flexibo.study._notebook import study_html
 from flexibo.study._queue_only import QueueOnly
-from flexibo.study._run import RunnableStudy
-from flexibo.study._runs import Means, Runs, run_until_stopped, with_first_calls
+from flexibo.study._run import FirstCallError, RunnableStudy
+from flexibo.study._runs import Means, Runs, explained, run_until_stopped
 from flexibo.study.event_log import EventLog
 from flexibo.study.settings import checked_settings
 from flexibo.study.stop_rules import StopCheck, named_limits, stop_rules
@@ -455,14 +457,42 @@ class Study:
             progress: Whether to show a progress bar, in a notebook a cell that is updated in place; by default in a
                 terminal and in a notebook only.
             idle: Return after this many seconds without anything to do, rather than wait for other processes.
-            raise_first: Whether an error of the first call of a function is raised, if it is measured inline and its
-                objective was never tried before; otherwise it fails its evaluation as later ones do.
+            raise_first: Whether an error of the first call of a function is raised, if its objective was never tried
+                before; otherwise it fails its evaluation as later ones do. An error in another process is raised as a
+                `flexibo.errors.FunctionError` with the traceback in a note.
         """
         with self._runs.begun(self.history, objectives, executor, some=self.shared) as means:
+            source: RunnableStudy = self
             if checked_flag("raise_first", raise_first):
-                means = with_first_calls(means, self.history)
-            self._run(self, means, progress=progress, idle=idle)
+                new = [n for n in means.functions if not (self.history.told[n] or self.history.failed_attempts[n])]
+                source = RaisingFirst(self, new)
+            try:
+                self._run(source, means, progress=progress, idle=idle)
+            except FirstCallError as broken:
+                raise explained(broken.outcome) from None
         logger.info("Study %r stopped: %s", self.name, printable_line(self.stopped))
+
+    def try_out(self, objectives: Mapping[str, Measure], *, executor: Executor | str = "inline") -> tuple[Outcome, ...]:
+        """Measure each objective once that was never measured: a mistake in a function is found before much is spent.
+
+        The objective with the lowest declared cost comes first, those without one follow in their order; each waits for
+        the one before. The designs are those that the study begins with, and what is measured counts as any evaluation,
+        so nothing is measured twice. It ends at the first objective that is broken: its function raised an error or
+        returned no number. That is not counted, and the same evaluation is asked again. A design that is impossible or
+        exceeds the timeout is a failed evaluation; then another design is tried, three in all.
+
+        Args:
+            objectives: For each objective a function of a design, as for `run`.
+            executor: As for `run`.
+
+        Returns:
+            The outcomes, in order; `values` of the last one is None if its objective is broken, and `reason` says why.
+        """
+        with self._runs.begun(self.history, objectives, executor, some=self.shared) as means:
+            source = TryOnly(self, untried(self.history, means.functions))
+            with suppress(FirstCallError):
+                self._run(source, means, progress=False, idle=None)
+            return tuple(source.outcomes)
 
     def confirm(
         self,

@@ -24,7 +24,15 @@ from typing import IO, Any
 
 from flexibo._internal.text import printable_line
 from flexibo.errors import DesignError, FlexiBOError, MachineError
-from flexibo.executors.measure import TookTooLongError, WrongValueError, current_evaluation, exit_description, too_long
+from flexibo.executors.measure import (
+    MOST_PRINTED,
+    TookTooLongError,
+    WrongValueError,
+    current_evaluation,
+    exit_description,
+    note_printed,
+    too_long,
+)
 from flexibo.space import Design
 from flexibo.studyfile._inherited import inherited
 from flexibo.studyfile._shell import ScriptResult, ScriptTimeout, run_script
@@ -35,6 +43,7 @@ IMPOSSIBLE = 125
 NOT_RUN = (126, 127)
 SHOWN_LINES = 4
 SHOWN_CHARACTERS = 400
+HEARD_BYTES = 4 * MOST_PRINTED  # a character has at most four bytes
 MOST_LOGGED = 16 * 1024 * 1024  # bytes: a program that never stops printing must not fill the disk
 
 logger = logging.getLogger(__name__)
@@ -65,6 +74,13 @@ class Command:
             raise MachineError(f"The command of {self.objective!r} needs a shell ({os.name} has none); use a function.")
         environment = self.environment(design)
         around = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+        heard = bytearray()
+
+        def listen(chunk: bytes) -> None:
+            log.add(chunk)
+            heard.extend(chunk)
+            del heard[:-HEARD_BYTES]
+
         with closing(CommandLog(self.logs, self.objective, environment, self.template.filled(design))) as log:
             try:
                 ended = run_script(
@@ -72,11 +88,13 @@ class Command:
                     folder=self.folder,
                     environment={**inherited(around, self.template.text, self.passed), **environment},
                     seconds=self.timeout,
-                    listen=log.add,
+                    listen=listen,
                 )
             except ScriptTimeout:
                 log.end("timeout")
                 raise TookTooLongError(too_long(self.timeout or 0.0)) from None
+            finally:
+                note_printed(heard.decode(errors="replace"))
             log.end(exit_description(ended.status))
         self._check(ended)
         return read_value(ended.output, self.objective)

@@ -58,6 +58,9 @@ def test_an_attempt_is_marked_and_told_before_its_answer(dask: FakeDask) -> None
         "timed": False,
         "impossible": False,
         "kind": "error",
+        "printed": "",
+        "seconds": reply["seconds"],
+        "mistake": "",
     }
     assert dask.marks == {"3-a"}
     assert dask.said == [

@@ -15,12 +15,14 @@ from tests.unit.executors.questions import ERROR, one, question
 from flexibo import Design, Objective
 from flexibo.errors import DesignError, MachineError
 from flexibo.executors.measure import (
+    MOST_PRINTED,
     InlineExecutor,
     WrongValueError,
     current_evaluation,
     exit_description,
     failure,
     measured,
+    note_printed,
 )
 from flexibo.history.events import FailureKind
 
@@ -33,6 +35,13 @@ def clock_of(*times: float) -> Callable[[], float]:
 def in_turn(*results: Any) -> Callable[[Design], Any]:
     rest = iter(results)
     return lambda design: next(rest)
+
+
+def raising(error: Exception) -> Callable[[Design], Any]:
+    def measure(design: Design) -> float:
+        raise error
+
+    return measure
 
 
 def test_an_executor_in_this_process_measures_in_turn_when_it_is_asked_for_outcomes() -> None:
@@ -191,3 +200,34 @@ def test_what_took_too_long_has_a_kind_of_its_own() -> None:
     slow = Objective("error", timeout=5)
     outcome = measured(question(), slow, in_turn(1.0), clock=clock_of(0.0, 7.0))
     assert (outcome.values, outcome.cost, outcome.kind) == (None, 7.0, FailureKind.TIMEOUT)
+
+
+@pytest.mark.parametrize(
+    ("measure", "is_mistake"),
+    [
+        (lambda design: 1 / 0, True),
+        (lambda design: None, True),
+        (lambda design: float("nan"), False),
+        (raising(MemoryError("full")), False),
+        (raising(DesignError("no such kernel")), False),
+        (raising(TimeoutError("too long")), False),
+    ],
+)
+def test_an_error_that_says_nothing_of_the_design_is_a_mistake_with_its_traceback(
+    measure: Callable[[Design], Any], is_mistake: bool
+) -> None:
+    outcome = measured(question(), ERROR, measure, clock=clock_of(0.0, 2.5))
+    assert bool(outcome.mistake) == (outcome.error is not None) == is_mistake
+    assert outcome.seconds == 2.5
+
+
+def test_what_a_program_printed_comes_with_the_outcome_as_far_as_it_is_short() -> None:
+    def chatty(design: Design) -> float:
+        note_printed("begin" + "x" * MOST_PRINTED)
+        note_printed("the end")
+        return 1.0
+
+    printed = measured(question(), ERROR, chatty).printed
+    assert printed.endswith("the end")
+    assert len(printed) == MOST_PRINTED
+    note_printed("nobody measures")

@@ -56,6 +56,15 @@ def test_a_command_does_not_inherit_what_gives_access_to_the_storage(
     assert command('sh count.sh "$FLEXIBO_STORAGE"', tmp_path)(design()) == 1
 
 
+class TestPrinted:
+    @pytest.mark.parametrize("end", ["echo 5", "echo no value", "exit 3", "sleep 60"])
+    def test_what_a_command_printed_comes_with_its_outcome_however_it_ended(self, tmp_path: Path, end: str) -> None:
+        timeout = 0.2 if "sleep" in end else None
+        found = outcome(command(f"echo epoch 1; echo oh >&2; {end}", tmp_path, timeout=timeout))
+        assert "epoch 1" in found.printed
+        assert "oh" in found.printed
+
+
 class TestAnswers:
     def test_the_last_line_that_is_not_empty_is_the_value(self, tmp_path: Path) -> None:
         assert command("echo epoch 1; echo 0.25; echo; echo '  '", tmp_path)(design()) == 0.25
