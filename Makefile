@@ -31,7 +31,7 @@ $(STAMPS)/test: $(STAMPS)/run
 
 $(STAMPS)/bench: $(STAMPS)/test
 	$(INSTALL) 'torch==2.13.0'
-	$(INSTALL) -e '.[bench,dnn,dask,ray]'
+	$(INSTALL) -e '.[bench,dnn,dask,ray,notebook]'
 	@touch $@
 
 $(STAMPS)/pythons: $(STAMPS)/test

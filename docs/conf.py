@@ -5,6 +5,9 @@ Nothing is downloaded, neither while building nor while reading: no external fon
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 from sphinx.domains.python import PyObject
 from sphinx.ext.napoleon import GoogleDocstring
 from sphinx.util.inspect import TypeAliasForwardRef
@@ -16,7 +19,8 @@ author = "The FlexiBO developers"
 copyright = "The FlexiBO developers, MIT licence"  # noqa: A001
 version = release = flexibo.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+sys.path.insert(0, str(Path(__file__).parent))
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "notebook_pages"]
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["**.csv", "**.py"]
 highlight_language = "none"

@@ -75,6 +75,7 @@ EXTRAS: Mapping[str, Extra] = MappingProxyType(  # optional packages, by the nam
         "dask": Extra(("distributed>=2024.8",), "measuring on a Dask cluster"),
         "ray": Extra(("ray>=2.30",), "measuring on a Ray cluster"),
         "optuna": Extra(("optuna>=4.5",), "the sampler for Optuna"),
+        "notebook": Extra(("ipykernel>=6.29", "nbconvert>=7.16"), "running notebooks"),
         "nvml": Extra(("nvidia-ml-py>=12",), "energy and clocks of NVIDIA GPUs"),
         "dnn": Extra(("torch>=2.5", "pillow>=10", "soundfile>=0.12"), "training the paper's networks"),
         "configspace": Extra(("ConfigSpace>=1.2",), "spaces of ConfigSpace"),
