@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from flexibo._internal.text import printable_line
 from flexibo.dashboard.access import READ_ONLY, Access, AccessControl
-from flexibo.dashboard.background_views import LIMIT, SOON, VIEWS, BackgroundViews, ViewRequest, slice_request
+from flexibo.dashboard.background_views import LIMIT, SOON, UNREAD, VIEWS, BackgroundViews, ViewRequest, slice_request
 from flexibo.dashboard.follower import Follower, GrowingCopy
 from flexibo.dashboard.live_feed import MOST_PAGES, LiveFeed
 from flexibo.dashboard.metrics import TEXT_TYPE, Metrics, is_fresh
@@ -29,6 +29,7 @@ from flexibo.dashboard.watcher import Watcher
 from flexibo.errors import FlexiBOError
 from flexibo.transfer import StudyCopy, table_lines
 from flexibo.views import status
+from flexibo.views.evaluations import evaluation_details, evaluation_rows
 from flexibo.views.front import measured_front_view
 from flexibo.views.spending import reserved_cost
 
@@ -39,9 +40,12 @@ AGAIN_HEADER = "X-Flexibo-Again"  # seconds after which the page should ask agai
 POLL_SECONDS, POLLS = 0.03, 10  # the first request for a view waits for it: pause between two looks, and their number
 KNOWN_ERRORS = {404: "There is nothing at this address.", 405: READ_ONLY}
 SHOWN = 100  # how many failures and notes are sent, the latest ones; the table of evaluations has all failures
+MOST_ROWS = 50_000  # how many evaluations the table has, the latest ones; the CSV file has all
+FIRST_ROWS = 200  # how many of them a page asks for first
 LONGEST = 2000  # longer reasons and notes are shortened to this number of characters
 logger = logging.getLogger(__name__)
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
+_NUMBER = re.compile(r"-?[0-9]{1,9}", re.ASCII)  # of an evaluation, or less than zero of an added result
 
 
 class _RefusedError(HTTPException):
@@ -102,6 +106,8 @@ class Dashboard:
             Route("/health", self._health),
             Route(study, self._study),
             Route(f"{study}/evaluations.csv", self._table),
+            Route(f"{study}/evaluations", self._evaluations),
+            Route(f"{study}/evaluations/{{number:str}}", self._evaluation),
             Route(f"{study}/slice", self._slice),
             *(Route(f"{study}/{kind}", self._view) for kind in VIEWS),
         ]
@@ -148,6 +154,17 @@ class Dashboard:
         name = _UNSAFE.sub("-", follower.name).strip("-")[:60] or "study"
         disposition = f'attachment; filename="{name}-evaluations.csv"'
         return Response(text, media_type="text/csv; charset=utf-8", headers={"Content-Disposition": disposition})
+
+    async def _evaluations(self, request: Request) -> Response:
+        follower = (await self._shown_study(request)).follower
+        after, is_first = request.query_params.get("after", ""), "first" in request.query_params
+        return _response(
+            request, await run_in_threadpool(_rows, follower, after, FIRST_ROWS if is_first else MOST_ROWS)
+        )
+
+    async def _evaluation(self, request: Request) -> Response:
+        follower = (await self._shown_study(request)).follower
+        return _response(request, await run_in_threadpool(_details, follower, request.path_params["number"]))
 
     async def _slice(self, request: Request) -> Response:
         shown = await self._shown_study(request)
@@ -228,6 +245,31 @@ def _csv(follower: Follower) -> bytes:
             raise _RefusedError(503, "The study has not been read completely yet; try again in a moment.")
         history, records = follower.copy.study.history, follower.copy.records
     return "".join(table_lines(history, records)).encode("utf-8", "replace")
+
+
+def _rows(follower: Follower, after: str, most: int = MOST_ROWS) -> Body:
+    """The evaluations that are new or changed since the page was told `after`; all if that is of something else.
+
+    These are the latest `most`; `after` is empty in an answer to which others are missing, until all are asked for.
+    """
+    kept, copy = follower.generation, follower.copy  # not locked: views may lock the study for seconds
+    if copy is None:
+        raise _RefusedError(503, UNREAD)
+    generation, _, changes = after.partition(".")
+    is_known = changes.isascii() and changes.isdigit() and len(changes) < 10 and generation == str(kept)
+    so_far, found = copy.changed(int(changes) if is_known else 0, most)
+    left_out = 0 if is_known else copy.count_records() - len(found)
+    cursor = "" if left_out > 0 and most < MOST_ROWS else f"{kept}.{so_far}"
+    rows = evaluation_rows(copy.study.history, found)
+    return Body.of({**rows, "after": cursor, "all": not is_known, "left_out": max(0, left_out)})
+
+
+def _details(follower: Follower, number: str) -> Body:
+    copy, place = follower.copy, int(number) if _NUMBER.fullmatch(number) else None
+    record = None if copy is None or place is None else copy.record(place)
+    if copy is None or place is None or record is None:
+        raise _RefusedError(404, "There is no such evaluation.")
+    return Body.of(evaluation_details(copy.study.history, place, record))
 
 
 def _measured_front(follower: Follower) -> Body | None:

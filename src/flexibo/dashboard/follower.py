@@ -75,6 +75,30 @@ class GrowingCopy:
         """The evaluations that failed or are impossible."""
         return [record for record in self._keeper.evaluations if record.state in ("failed", "impossible")]
 
+    def changed(self, start: int, most: int) -> tuple[int, dict[int, Record]]:
+        """The records that are new or changed after `start` changes, the latest `most` of them, and the changes so far.
+
+        An evaluation has its number as the key, the added result i has -1 - i. This may be called while another thread
+        lets the copy learn: what it changes meanwhile is returned, or is after the changes so far.
+        """
+        keeper = self._keeper
+        found: dict[int, Record] = {}
+        changes = keeper.changes[start:]
+        for i in reversed(changes):
+            if len(found) == most:
+                break
+            found.setdefault(i, keeper.evaluations[i] if i >= 0 else keeper.added[-1 - i])
+        return start + len(changes), found
+
+    def count_records(self) -> int:
+        """The number of evaluations and added results."""
+        return len(self._keeper.evaluations) + len(self._keeper.added)
+
+    def record(self, i: int) -> Record | None:
+        """The record of an evaluation, or of an added result as above; None if there is none."""
+        known, place = (self._keeper.evaluations, i) if i >= 0 else (self._keeper.added, -1 - i)
+        return known[place] if place < len(known) else None
+
     def pending(self) -> list[Record]:
         """The evaluations that are being measured."""
         return [self._keeper.evaluations[number] for number in sorted(self.study.history.pending)]

@@ -15,6 +15,7 @@ from typing import Any
 from flexibo.web import SCRIPTS, STYLES, asset
 
 SMALL = 1024  # smaller bodies are not compressed, in bytes
+LARGE = 2_000_000  # larger bodies are compressed less, which takes a third of the time, in bytes
 PAGE = "index.html"
 TYPES = {
     "html": "text/html; charset=utf-8",
@@ -39,7 +40,8 @@ class Body:
     @classmethod
     def of_bytes(cls, plain: bytes) -> Body:
         """The body of these bytes."""
-        packed = gzip.compress(plain, compresslevel=5, mtime=0) if len(plain) >= SMALL else None
+        level = 5 if len(plain) < LARGE else 1
+        packed = gzip.compress(plain, compresslevel=level, mtime=0) if len(plain) >= SMALL else None
         return cls(plain, packed if packed is not None and len(packed) < len(plain) else None)
 
     def for_request(self, accepted: str) -> tuple[bytes, dict[str, str]]:
@@ -56,7 +58,11 @@ def json_bytes(content: object) -> bytes:
     >>> json_bytes({"a": float("inf"), "b": (1, "é")})
     b'{"a":null,"b":[1,"\\u00e9"]}'
     """
-    return json.dumps(_strict(content), allow_nan=False, separators=(",", ":")).encode("ascii")
+    try:
+        text = json.dumps(content, allow_nan=False, separators=(",", ":"))
+    except (TypeError, ValueError):  # rare, and slower
+        text = json.dumps(_strict(content), allow_nan=False, separators=(",", ":"))
+    return text.encode("ascii")
 
 
 def _strict(value: Any) -> Any:

@@ -102,6 +102,7 @@ class RecordKeeper:
         self.evaluations: list[Record] = []
         self.added: list[Record] = []
         self.lost: list[LostAttempt] = []
+        self.changes: list[int] = []  # which evaluation was new or changed, in order; -1 - i is the added result i
 
     def take(self, event: Event, time: float | None) -> None:
         """Process the next event, written at this time."""
@@ -148,9 +149,11 @@ class RecordKeeper:
                 why=question.why,
             )
         )
+        self.changes.append(question.number)
 
     def _change(self, number: int, **changed: object) -> None:
         self.evaluations[number] = replace(self.evaluations[number], **changed)  # type: ignore[arg-type]
+        self.changes.append(number)
 
     def _answer(
         self, event: Told | Failed, state: str, reason: str, values: Mapping[str, float], time: float | None
@@ -194,9 +197,11 @@ class RecordKeeper:
             cost, reason = event.costs.get(purchase.objective), event.failed.get(purchase.objective)
             record = Record(None, purchase.objective, event.design, "added", values, cost, answered=time)
             if reason is not None:
-                self.added.append(replace(record, state="impossible", reason=reason))
-            elif values:
-                self.added.append(record)
+                record = replace(record, state="impossible", reason=reason)
+            elif not values:
+                continue
+            self.added.append(record)
+            self.changes.append(-len(self.added))
 
 
 def table_lines(history: History, found: Iterable[Record]) -> Iterator[str]:

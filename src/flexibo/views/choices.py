@@ -50,16 +50,7 @@ class Choice:
 
     def to_dict(self) -> dict[str, Any]:
         """The evaluation, ready for JSON."""
-        second = self.runner_up
-        runner_up = None
-        if second is not None:
-            runner_up = {
-                "objective": second.objective,
-                "design": dict(second.design),
-                "gain": finite_or_none(second.gain),
-                "cost": finite_or_none(second.cost),
-            }
-        return {**json_fields(self), "runner_up": runner_up}
+        return {**json_fields(self), "runner_up": runner_up_dict(self.runner_up)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +72,18 @@ def choices_view(study: Study, *, last: int = LAST) -> ChoicesView:
     found = records(history, [None] * len(history.events))
     newest = reversed(history.asked[max(0, len(history.asked) - last) :])
     return ChoicesView(cost_label(history), tuple(_choice(asked, found[asked.number]) for asked in newest))
+
+
+def runner_up_dict(second: RunnerUp | None) -> dict[str, Any] | None:
+    """The second-best evaluation, ready for JSON."""
+    if second is None:
+        return None
+    return {
+        "objective": second.objective,
+        "design": dict(second.design),
+        "gain": finite_or_none(second.gain),
+        "cost": finite_or_none(second.cost),
+    }
 
 
 def _choice(asked: Evaluation, record: Record) -> Choice:

@@ -313,3 +313,43 @@ def test_metrics_and_health_need_the_token_like_everything_else(url: str, path: 
     assert asking.get(f"{path}?token=a-long-secret-token").status_code == 401
     assert asking.get(path, headers={"authorization": "Bearer a-long-secret-token"}).status_code in (200, 503)
     dashboard.watcher.close()
+
+
+def test_evaluations_come_compact_at_first_and_then_as_news(client: Client, url: str) -> None:
+    hostile(url)
+    path = f"/api/studies/{details_of(client)['id']}/evaluations"
+    found = client.get(path).json()
+    assert found["all"]
+    assert sorted(row[0] for row in found["rows"]) == list(range(16))
+    assert found["options"] == [HARM, "x"]
+    news = client.get(f"{path}?after={found['after']}").json()
+    assert (news["rows"], news["all"], news["after"]) == ([], False, found["after"])
+    for wrong in ("9.1", "0.-1", "0.x", "%00", "0.99999999999999999999", "0.%D9%A1"):
+        again = client.get(f"{path}?after={wrong}").json()
+        assert again["all"], wrong
+    first = client.get(f"{path}?first").json()
+    assert first["rows"] == found["rows"], "so few are all sent at once"
+    assert first["after"] == found["after"]
+
+
+def test_an_answer_with_the_first_rows_alone_says_that_others_are_missing(
+    client: Client, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flexibo.dashboard.app.FIRST_ROWS", 5)
+    hostile(url)
+    found = client.get(f"/api/studies/{details_of(client)['id']}/evaluations?first").json()
+    assert [row[0] for row in found["rows"]] == [15, 14, 13, 12, 11]
+    assert (found["after"], found["left_out"]) == ("", 11)
+
+
+def test_details_of_one_evaluation_have_its_output_as_text(client: Client, url: str) -> None:
+    hostile(url)
+    path = f"/api/studies/{details_of(client)['id']}/evaluations"
+    rows = client.get(path).json()
+    failed = next(row[0] for row in rows["rows"] if rows["states"][row[2]] == "failed")
+    answer = client.get(f"{path}/{failed}")
+    assert answer.headers["content-type"] == "application/json"
+    assert HARM in answer.json()["reason"]
+    assert answer.json()["design"].keys() == {HARM, "x"}
+    for wrong in ("16", "-1", "x", "1e3", "99999999999", "..", "%2e%2e", "0/1"):
+        assert client.get(f"{path}/{wrong}").status_code == 404, wrong

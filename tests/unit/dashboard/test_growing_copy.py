@@ -32,3 +32,29 @@ def test_a_copy_that_grows_is_the_copy_that_is_made_at_once(
     assert growing.study.front() == whole.study.front()
     assert growing.study.spent == whole.study.spent
     assert growing.copy({}).times == whole.times
+
+
+def test_changes_are_the_evaluations_that_are_new_or_have_another_state(
+    make_study: Callable[..., Study], url: str
+) -> None:
+    with make_study(storage=url) as study:
+        first, second = study.ask(2)
+        contents = study_copy(url).contents
+        growing = GrowingCopy(dict(contents[0]), "study")
+        growing.learn(contents[1:])
+        so_far, found = growing.changed(0, 10)
+        assert {i: record.state for i, record in found.items()} == {1: "pending", 0: "pending"}
+        study.tell(first, 0.5, cost=1.0)
+        study.add(second.design, {"joules": 0.25})
+        growing.learn(study_copy(url).contents[len(contents) :])
+    later, found = growing.changed(so_far, 10)
+    assert found[0].state == "measured"
+    assert second.number not in found
+    assert (found[-1].state, found[-1].design) == ("added", second.design)
+    assert growing.changed(later, 10) == (later, {})
+    assert list(growing.changed(0, 1)[1]) == list(found)[:1], "the latest ones are kept"
+    assert growing.record(0) is found[0]
+    assert growing.record(-1) is found[-1]
+    assert growing.count_records() == 3
+    assert growing.record(2) is None
+    assert growing.record(-100) is None

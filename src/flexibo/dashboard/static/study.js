@@ -2,6 +2,7 @@
 
 import { ask, Refusal } from "./api.js";
 import { choice, data, fill, h, select } from "./dom.js";
+import { Evaluations } from "./evaluations.js";
 import { ago, count, counted, unitOf } from "./format.js";
 import { chosenDesign, headline, noFront } from "./headline.js";
 import { badge } from "./list.js";
@@ -58,6 +59,7 @@ export class StudyPage {
       slice: new Panel({ path: () => this.slicePath() }),
     };
     this.choices = new Words(() => this.path("choices"), (seen) => fill(this.parts.choices, tables.choices(seen, unitOf(seen.cost_label))), this.parts.choices);
+    this.evaluations = new Evaluations(`/api/studies/${this.study.id}`, { unit: this.unit });
     this.host.replaceChildren(this.layout());
     this.showTop();
   }
@@ -75,6 +77,7 @@ export class StudyPage {
       panel("Progress", "The results of the evaluations, against their cost.", [courses, panels.trace.element]),
       panel("Spending", "The cost of each objective so far, and projected to the end of the budget if the recent mix of objectives continues.", panels.spending.element),
       panel("Queue", null, parts.queue, { wide: true }),
+      panel("Evaluations", "Every evaluation, also failed ones and those in progress. Click a heading to sort, a row to see its design, why it was asked, and its output.", this.evaluations.element, { wide: true }),
       panel("Why these evaluations", "The expected gain and cost of each evaluation when it was asked, and the runner-up.", parts.choices, { wide: true }),
       panel("Importance of options", "The share of each objective's variance that an option explains, according to the model.", panels.importance.element),
       panel("Slice", "The prediction of an objective along one or two options; the others are fixed at a balanced design of the front.", [parts.slices, panels.slice.element]),
@@ -129,6 +132,7 @@ export class StudyPage {
       this.shown = study.version;
       Object.values(this.panels).forEach((one) => one.refresh());
       this.choices.refresh();
+      this.evaluations.refresh();
     }
     if (isNew || !this.facts || study.pending) this.askFacts();
   }
@@ -237,6 +241,7 @@ export class StudyPage {
     window.clearInterval(this.ticking);
     Object.values(this.panels).forEach((one) => one.dispose());
     this.choices.dispose();
+    this.evaluations.dispose();
   }
 }
 

@@ -1,0 +1,130 @@
+"""The table of evaluations in a real browser: sorted, filtered, searched, updated in place, and safe with any name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from benchmarks.growth import write_study
+from tests.browser import Browser, browser, wait_for
+from tests.dashboards import Running, dashboard, wait_until
+from tests.forked import COMMAND_LINE, imported
+
+from flexibo import Objective, Study
+
+pytestmark = pytest.mark.slow
+
+HARM = "<img src=x onerror='window.harm=1'>"
+TABLE = "document.flexiboDashboard.page.evaluations"
+ROWS = "return [...document.querySelectorAll('.evaluations .tabulator-row')].map((row) => row.innerText)"
+COUNT = f"return {TABLE}.parts.said.innerText"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def ready() -> Iterator[None]:
+    with imported(*COMMAND_LINE):
+        yield
+
+
+@pytest.fixture(scope="module")
+def chrome() -> Iterator[Browser]:
+    with browser() as started:
+        yield started
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/study.db"
+
+
+def opened(chrome: Browser, running: Running, evaluations: int) -> None:
+    wait_until(running.study, "the study is read")
+    chrome.open(running.address)
+    wait_for(chrome, "return document.flexiboDashboard?.page?.evaluations", "the page")
+    chrome.run(f"{TABLE}.element.scrollIntoView()")
+    wait_for(chrome, f"return {TABLE}.table?.getDataCount() === {evaluations}", "all rows")
+
+
+def choose(chrome: Browser, place: int, value: str) -> None:
+    chrome.run(
+        f"const found = {TABLE}.parts.filters.querySelectorAll('select, input')[arguments[0]];"
+        "found.value = arguments[1];"
+        "found.dispatchEvent(new Event(found.tagName === 'INPUT' ? 'input' : 'change'))",
+        place,
+        value,
+    )
+
+
+def test_rows_are_sorted_filtered_and_searched(chrome: Browser, url: str) -> None:
+    write_study(url, 3000)
+    with dashboard(url) as running:
+        opened(chrome, running, 3000)
+        assert len(chrome.run(ROWS)) < 100, "only the rows that are seen are drawn"
+        assert chrome.run(ROWS)[0].startswith("2999")
+        chrome.run("document.querySelector('.evaluations .tabulator-col[tabulator-field=value]').click()")
+        value = f"return {TABLE}.table.getRows('active').slice(0, 200).map((row) => row.getData().value)"
+        wait_for(chrome, lambda: sorted(chrome.run(value)) == chrome.run(value), "an order")
+        choose(chrome, 0, "error")
+        assert chrome.run(COUNT).startswith("1,000 of 3,000")
+        choose(chrome, 1, "measured")
+        choose(chrome, 2, "MODE=fast  k=2")
+        wait_for(chrome, lambda: not chrome.run(COUNT).startswith("1,000"), "the search")
+        found = f"return {TABLE}.table.getRows('active').map((row) => row.getData())"
+        rows: list[dict[str, Any]] = chrome.run(found)
+        assert rows
+        assert all((row["objective"], row["o1"], row["o3"]) == ("error", 2, "fast") for row in rows)
+        choose(chrome, 2, "nothing has this")
+        wait_for(chrome, lambda: chrome.run(COUNT).startswith("0 of 3,000"), "an empty table")
+        chrome.driver.get("about:blank")
+
+
+def test_news_keep_the_place_the_order_and_the_filter_of_the_reader(chrome: Browser, url: str) -> None:
+    write_study(url, 600)
+    with Study.load(url) as study, dashboard(url) as running:
+        opened(chrome, running, 600)
+        chrome.run(f"{TABLE}.table.setSort('value', 'desc')")
+        choose(chrome, 0, "energy")
+        holder = "document.querySelector('.tabulator-tableholder')"
+        chrome.run(f"{holder}.scrollTop = 3000")
+        before = wait_for(chrome, f"return {holder}.scrollTop > 2900 && ({ROWS[7:]})", "a place further down")
+        asked = study.ask()
+        assert asked is not None
+        wait_for(chrome, f"return {TABLE}.rows.size === 601", "the new row")
+        study.fail(asked, "board on fire", cost=1.0)
+        wait_for(chrome, f"return {TABLE}.rows.get(600)?.state === 'failed'", "its new state")
+        assert chrome.run(f"return {holder}.scrollTop") == pytest.approx(3000, abs=40), "within a row"
+        assert chrome.run(f"return {TABLE}.table.getSorters()[0].field") == "value"
+        assert set(before) & set(chrome.run(ROWS)), "the same rows are seen"
+        objectives = f"return [...new Set({TABLE}.table.getRows('active').map((row) => row.getData().objective))]"
+        assert chrome.run(objectives) == ["energy"]
+        chrome.driver.get("about:blank")
+
+
+def test_hostile_texts_are_text_in_every_cell_and_in_the_details(chrome: Browser, url: str) -> None:
+    objectives = [Objective(HARM, unit=HARM), "__proto__"]
+    space = {HARM: [HARM, "constructor"], "a.b": (0.0, 1.0), "__proto__": [1, 2]}
+    with Study(space, objectives, name=HARM, storage=url, seed=0, n_initial=3) as study:
+        for _ in range(3):
+            study.fail(study.ask(), f"{HARM}\n\x1b[2J</pre><script>window.harm=1</script>", cost=1.0)
+        study.tell(study.ask(), 1.0, cost=1.0)
+        study.note(HARM)
+    with dashboard(url) as running:
+        wait_until(lambda: running.study(HARM), "the study is read")
+        chrome.open(running.address)
+        wait_for(chrome, "return document.flexiboDashboard?.page?.evaluations", "the page")
+        chrome.run(f"{TABLE}.element.scrollIntoView()")
+        wait_for(chrome, f"return {TABLE}.table?.getDataCount() === 4", "all rows")
+        assert any(HARM in row for row in chrome.run(ROWS))
+        assert HARM in chrome.run("return document.querySelector('.evaluations .tabulator-headers').innerText")
+        chrome.run("document.querySelectorAll('.evaluations .opens')[3].click()")
+        shown = wait_for(chrome, "return document.querySelector('.chosen')?.innerText", "the details")
+        assert "window.harm=1" in shown
+        chrome.run(f"{TABLE}.table.setSort('o0', 'asc')")
+        choose(chrome, 0, HARM)
+        choose(chrome, 2, "<img")
+        wait_for(chrome, lambda: " of 4" in chrome.run(COUNT), "the filter")
+        assert chrome.run("return window.harm") is None
+        assert chrome.run("return document.querySelectorAll('main img, main script').length") == 0
+        chrome.driver.get("about:blank")
