@@ -36,6 +36,7 @@ SAYS = {
     "certificates.md": ["is certified", "among all 120 designs", "confident"],
     "guide.md": ["The budget is spent"],
     "howto/add-a-meter.md": ["read from smart plug", "36.0 J"],
+    "howto/ax-botorch.md": ["evaluations for", "1 designs on the front before"],
     "howto/optuna.md": ["trials are on the front", "knee"],
     "howto/scikit-learn.md": ["model_size", "n_estimators=", "fits so far"],
     "howto/use-recorded-data.md": ["filters=256", "filters=16"],
@@ -465,6 +466,11 @@ def test_the_search_works_from_the_disk_without_a_server_and_the_pages_fit_a_pho
         assert found >= 1
         assert "systems.html" in chrome.run("return document.querySelector('ul.search').innerHTML")
         assert all(request.startswith("file:") for request in chrome.requests())
+        for word in ("prune", "trial", "sampler", "jupyter", "slurm"):  # of other tools: a page says what they are here
+            chrome.open((built / "search.html").as_uri() + f"?q={word}")
+            wait_for(
+                chrome, "return document.querySelector('ul.search a[href^=\"words.html\"]')", f"a page about {word}"
+            )
         for page in ("index.html", "methods.html", "howto/add-a-knob.html", "reference/study.html"):
             chrome.open(built / page)
             chrome.size(390, 844, phone=True)
