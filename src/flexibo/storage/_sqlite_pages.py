@@ -16,6 +16,7 @@ PAGE_SIZES = [2**power for power in range(9, 17)]
 DEFAULT_PAGE_SIZE = 4096
 TABLE_LEAF = 0x0D
 FILE_HEADER, WAL_HEADER, FRAME_HEADER = 100, 32, 24  # bytes
+READINGS = 10  # how often to read a file again because its log was begun again meanwhile
 _LARGEST_VARINT = 9  # bytes
 _INTEGER_BYTES = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}  # by the type of a column
 _CONSTANTS = {0: None, 8: 0, 9: 1}
@@ -24,15 +25,37 @@ _REAL, _FIRST_BLOB = 7, 12
 
 def readable_rows(path: Path) -> Iterator[Row]:
     """The rows of all tables of a file that can be decoded, in no particular order; some may be out of date."""
-    data = path.read_bytes()
+    data, log = _file_with_log(path)
     size = page_size(data)
     usable = size - data[20] if len(data) > FILE_HEADER and data[20] < size // 4 else size
     pages = {i + 1: data[i * size : (i + 1) * size] for i in range((len(data) + size - 1) // size)}
-    log = path.with_name(f"{path.name}-wal")
-    if log.exists():
-        pages |= logged_pages(log.read_bytes(), size)
+    pages |= logged_pages(log, size)
     for number, page in pages.items():
         yield from _rows_of_page(page, FILE_HEADER if number == 1 else 0, usable, pages)
+
+
+def _file_with_log(path: Path) -> tuple[bytes, bytes]:
+    """The bytes of a file and of its log as of one moment, also while others write."""
+    log = path.with_name(f"{path.name}-wal")
+    for _ in range(READINGS):
+        before = _beginning(path, log)
+        found = path.read_bytes(), _bytes(log)
+        if _beginning(path, log) == before:
+            break
+    return found
+
+
+def _beginning(path: Path, log: Path) -> object:
+    """What changes when a log is begun, begun again or removed: what it held is then in the file."""
+    return _bytes(log, WAL_HEADER) or (path.stat().st_size, path.stat().st_mtime_ns)
+
+
+def _bytes(path: Path, count: int = -1) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(count)
+    except FileNotFoundError:
+        return b""
 
 
 def page_size(data: bytes) -> int:

@@ -96,12 +96,14 @@ def verified(url: str, name: str = "") -> list[Verified]:
 
 def salvaged(url: str, name: str = "") -> list[Salvaged]:
     """What is left of each study of a database, or of the named one."""
-    found = readable_events(url)
+    found = readable_events(url)  # before SQLite opens the file and changes its log
     _check_name(url, name, found)
     try:
         stored, problem = {study.name: study.events for study in stored_studies(url)}, ""
     except StorageError as error:
         stored, problem = {}, damage(error)
+    if any(len(found.get(one, ())) < count for one, count in stored.items()):  # others may have added some meanwhile
+        found |= {one: events for one, events in readable_events(url).items() if len(events) > len(found.get(one, ()))}
     left = [_salvaged(one, events) for one, events in found.items() if name in ("", one)]
     return [replace(one, problem=problem or _fewer(len(found[one.name]), stored.get(one.name, 0))) for one in left]
 

@@ -49,6 +49,25 @@ def test_rows_that_are_only_in_the_log_are_read_and_old_versions_of_pages_are_no
     assert ROWS[0] not in found
 
 
+def test_rows_that_move_from_the_log_into_the_file_meanwhile_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "t.db"
+
+    def read_and_overtaken(file: Path) -> bytes:
+        data = read_bytes(file)
+        if len(overtaken) < 2:
+            connection.execute("PRAGMA wal_checkpoint(RESTART)")
+            connection.execute("INSERT INTO t VALUES ('late', ?, '', NULL)", [len(overtaken)])
+            overtaken.append(file)
+        return data
+
+    read_bytes, overtaken = Path.read_bytes, list[Path]()
+    with closing(filled(path, mode="wal")) as connection:
+        monkeypatch.setattr(Path, "read_bytes", read_and_overtaken)
+        assert {*ROWS, ("late", 0, "", None), ("late", 1, "", None)} <= set(readable_rows(path))
+
+
 def test_an_unfinished_transaction_and_what_is_left_of_an_earlier_log_are_ignored() -> None:
     header, salts, old = bytes(16), b"salt-one", b"salt-two"
     pages = [bytes([n]) * 512 for n in range(4)]

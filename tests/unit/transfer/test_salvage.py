@@ -18,7 +18,7 @@ from flexibo.storage import NoSuchStorageError, StorageError
 from flexibo.storage.base import NewerSchemaError
 from flexibo.storage.recovery import Verdict, readable_events
 from flexibo.storage.sql import SQLStorage
-from flexibo.transfer import event_lines, salvaged, salvaged_lines, study_copy, verified, verified_lines
+from flexibo.transfer import event_lines, salvage, salvaged, salvaged_lines, study_copy, verified, verified_lines
 
 ASSET = Path(__file__).parents[2] / "assets" / "study-schema-3.db"
 EVENTS, MEASUREMENTS = 56, 20
@@ -52,6 +52,19 @@ def test_a_whole_study_is_whole_and_is_brought_out_unchanged(path: Path) -> None
     (left,) = salvaged(url)
     assert left.is_whole
     assert left.contents == contents(path)
+
+
+def test_a_study_that_others_add_to_meanwhile_is_whole(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read_and_overtaken(url: str) -> Any:
+        found = readable_events(url)
+        with Study.load(url) as study:
+            study.note("meanwhile")
+        return found
+
+    monkeypatch.setattr(salvage, "readable_events", read_and_overtaken)
+    (left,) = salvaged(f"sqlite:///{path}")
+    assert left.is_whole
+    assert len(left.contents) == EVENTS + 1
 
 
 @pytest.mark.parametrize("version", [1, 2])
