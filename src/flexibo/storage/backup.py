@@ -35,7 +35,9 @@ def back_up(url: str, target: Path) -> list[StoredStudy]:
         _mark(target)
         _flush(target)
     except (sqlite3.Error, OSError) as error:
-        raise StorageError(f"{shown_url(url)} could not be copied: {error}. Nothing was changed.") from None
+        raise StorageError(
+            f"{shown_url(url)} could not be copied to {target.absolute().parent}: {error}. Nothing was changed."
+        ) from None
     return stored_studies(f"sqlite:///{target.absolute()}")
 
 
