@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from flexibo.executors.dask import DaskExecutor
     from flexibo.executors.processes import ProcessExecutor
     from flexibo.executors.ray import RayExecutor
+    from flexibo.executors.slurm import SlurmExecutor
 
 __all__ = [
     "EXECUTORS",
@@ -26,6 +27,7 @@ __all__ = [
     "Outcome",
     "ProcessExecutor",
     "RayExecutor",
+    "SlurmExecutor",
     "find_executor",
     "measured",
 ]
@@ -41,12 +43,14 @@ class Kind:
 
 
 CLUSTER = ("n", "address", "resources", "patience", "lease")
+SLURM = ("n", "job", "objectives", "folder", "start_timeout", "patience", "poll", "cluster")
 EXECUTORS: Mapping[str, Kind] = MappingProxyType(
     {
         "inline": Kind("flexibo.executors.measure", "InlineExecutor"),
         "processes": Kind("flexibo.executors.processes", "ProcessExecutor", ("n", "resources", "slots")),
         "dask": Kind("flexibo.executors.dask", "DaskExecutor", CLUSTER),
         "ray": Kind("flexibo.executors.ray", "RayExecutor", CLUSTER),
+        "slurm": Kind("flexibo.executors.slurm", "SlurmExecutor", SLURM),
     }
 )
 
@@ -67,6 +71,12 @@ def find_executor(
     slots: Mapping[str, int] | None = None,
     patience: float | None = None,
     lease: float | None = None,
+    job: Mapping[str, Any] | None = None,
+    objectives: Mapping[str, Mapping[str, Any]] | None = None,
+    folder: str | None = None,
+    start_timeout: float | None = None,
+    poll: float | None = None,
+    cluster: str | None = None,
 ) -> Executor:
     """The executor of that name; close it when it is no longer needed.
 
@@ -76,16 +86,22 @@ def find_executor(
         address: Where a cluster is; without one, a local cluster is started.
         resources: The total amounts, as in ``{"GPU": 1}``.
         slots: How many evaluations of an objective may run at a time, as in ``{"energy": 1}``.
-        patience: How many seconds to wait for a worker of a cluster that offers what an objective needs.
+        patience: How many seconds to wait for a worker of a cluster that offers what an objective needs, or for SLURM
+            to answer.
         lease: After how many seconds without a sign of life from a worker of a cluster its evaluation is given back.
+        job: What every job of SLURM asks for, as in ``{"partition": "cpu"}``.
+        objectives: What the jobs of an objective ask for instead, as in ``{"error": {"partition": "gpu"}}``.
+        folder: Where the jobs of SLURM are kept.
+        start_timeout: How many seconds a job of SLURM may wait in the queue.
+        poll: How often to ask SLURM for the states of jobs, in seconds.
+        cluster: ``"slurm"``, or ``"local"`` for jobs on this machine.
 
     >>> find_executor("inline").is_busy()
     False
     """
+    given = {key: value for key, value in locals().items() if key != "name" and value is not None}
     if name not in EXECUTORS:
         raise unknown_name("executor", name, EXECUTORS)
-    given = {"n": n, "address": address, "resources": resources, "slots": slots, "patience": patience, "lease": lease}
-    given = {argument: value for argument, value in given.items() if value is not None}
     for argument in given:
         if argument not in EXECUTORS[name].takes:
             able = [other for other, kind in EXECUTORS.items() if argument in kind.takes]

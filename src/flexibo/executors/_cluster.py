@@ -17,6 +17,7 @@ from flexibo.executors._messages import (
     AttemptBegan,
     AttemptEnded,
     AttemptHeard,
+    AttemptLost,
     ClusterLost,
     Fault,
     Job,
@@ -91,12 +92,13 @@ class ClusterExecutor:
         *,
         n: int | None = None,
         total: Amounts | None = None,
+        needs: Callable[[Objective], Amounts] = needed,
         patience: float = PATIENCE_SECONDS,
         lease: float = LEASE_SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._engine = engine
-        self._capacity = ClusterCapacity(n, total)
+        self._capacity, self._needs = ClusterCapacity(n, total), needs
         self._patience, self._lease, self._clock = patience, lease, clock
         self._silent: frozenset[str] = frozenset()
         self._looked_at = clock()
@@ -114,7 +116,7 @@ class ClusterExecutor:
         self._take_in()
         if self._fault is not None:
             return False  # `finished` returns the outcomes first, then raises it
-        needs = needed(objective)
+        needs = self._needs(objective)
         waiting = [attempt for attempt in self._attempts.values() if attempt.began is None and attempt.place is None]
         if not self._capacity.could_fit(needs):
             return not self._capacity.is_full and all(attempt.needs != needs for attempt in waiting)
@@ -128,7 +130,7 @@ class ClusterExecutor:
         self._check_open()
         self._take_in()
         job = packed(evaluation, objective, measure)
-        attempt = Attempt(f"{evaluation.number}-{uuid.uuid4().hex}", job, needed(objective))
+        attempt = Attempt(f"{evaluation.number}-{uuid.uuid4().hex}", job, self._needs(objective))
         self._attempts[attempt.name] = attempt
         self._launch(attempt)
 
@@ -211,7 +213,7 @@ class ClusterExecutor:
         elif isinstance(report, AttemptEnded):
             self._end(attempt, report)
         else:
-            self._lose(attempt, report.reason, report.has_begun, is_machine=report.is_machine)
+            self._lose(attempt, report)
 
     def _end(self, attempt: Attempt, report: AttemptEnded) -> None:
         self._forget(attempt)
@@ -221,32 +223,35 @@ class ClusterExecutor:
             return
         self._done.append(reply.outcome(attempt.job.evaluation))
 
-    def _lose(
-        self, attempt: Attempt, reason: str, has_begun: bool, *, is_machine: bool = False, is_silent: bool = False
-    ) -> None:
+    def _lose(self, attempt: Attempt, report: AttemptLost, *, is_silent: bool = False) -> None:
         """Fail an attempt that was being measured when its worker died; start one that had not begun elsewhere.
 
         Where the machine was lost, or its worker `is_silent`, the attempt is given back: its design is not the cause.
         """
         self._engine.stop(attempt.name, is_silent=is_silent)
-        if has_begun or attempt.began is not None:
+        if report.has_begun or attempt.began is not None:
             question = (attempt.job.objective.name, attempt.job.evaluation.design)
-            self._releases[question] += is_machine or is_silent
-            released = (is_machine or is_silent) and self._releases[question] <= MOST_RELEASES
-            self._fail(attempt, reason, FailureKind.LOST, released=released)
+            is_innocent = report.is_machine or is_silent
+            self._releases[question] += is_innocent
+            released = is_innocent and self._releases[question] <= MOST_RELEASES
+            self._fail(attempt, report.reason, report.kind, released=released, seconds=report.seconds)
         elif attempt.starts < STARTS:
             self._launch(attempt)
         else:
             self._forget(attempt)
             self._fault = MachineError(
                 f"{attempt.starts} workers of the {self._engine.about} ended before they began to measure "
-                f"{attempt.job.objective.name!r}, the last for this reason: {reason}"
+                f"{attempt.job.objective.name!r}, the last for this reason: {report.reason}"
             )
 
-    def _fail(self, attempt: Attempt, reason: str, kind: FailureKind, *, released: bool = False) -> None:
+    def _fail(
+        self, attempt: Attempt, reason: str, kind: FailureKind, *, released: bool = False, seconds: float | None = None
+    ) -> None:
+        """End an attempt without a value; it costs the `seconds`, or the time since it began."""
         self._forget(attempt)
         since = attempt.began if attempt.began is not None else attempt.started
         cost = 0.0 if since is None else max(0.0, self._clock() - since)
+        cost = cost if seconds is None else seconds
         self._done.append(Outcome(attempt.job.evaluation, None, cost, reason, kind=kind, released=released))
 
     def _forget(self, attempt: Attempt) -> None:
@@ -271,17 +276,19 @@ class ClusterExecutor:
         elif self._is_silent(attempt, now):
             reason = f"Its worker{f' ({attempt.place})' if attempt.place else ''} sent nothing for {self._lease:g} s."
             has_begun = attempt.began is not None or self._engine.has_begun(attempt.name)
-            self._lose(attempt, reason, has_begun, is_silent=True)
+            self._lose(attempt, AttemptLost(attempt.name, reason, has_begun), is_silent=True)
         elif attempt.began is not None:
             if self._is_missing(attempt.place, attempt.began):
                 is_machine = self._engine.places_are_machines
                 what = "worker's machine" if is_machine else "worker"
-                self._lose(attempt, f"Its {what} ({attempt.place}) died.", True, is_machine=is_machine)
+                reason = f"Its {what} ({attempt.place}) died."
+                self._lose(attempt, AttemptLost(attempt.name, reason, True, is_machine))
             elif timeout is not None and now > attempt.began + timeout + self._engine.grace:
                 self._engine.stop(attempt.name)
                 self._fail(attempt, too_long(timeout), FailureKind.TIMEOUT)
         elif self._engine.pins and self._is_missing(attempt.place, attempt.started):
-            self._lose(attempt, f"Its worker ({attempt.place}) died.", self._engine.has_begun(attempt.name))
+            has_begun = self._engine.has_begun(attempt.name)
+            self._lose(attempt, AttemptLost(attempt.name, f"Its worker ({attempt.place}) died.", has_begun))
         elif self._capacity.could_fit(attempt.needs):
             attempt.unserved = None
         elif attempt.unserved is None:

@@ -254,6 +254,8 @@ class AttemptLost:
     reason: str  # why, as one sentence
     has_begun: bool  # whether the measuring is known to have begun
     is_machine: bool = False  # whether the whole machine was lost, which says nothing about the design
+    kind: FailureKind = FailureKind.LOST  # of the failure, if it is one
+    seconds: float | None = None  # how long it ran, where the cluster tells
 
 
 @dataclass(frozen=True, slots=True)

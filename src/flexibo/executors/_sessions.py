@@ -34,6 +34,10 @@ class ProcessIdentity:
         """Whether it can be seen here that the process lives and is not stopped; False also on another machine."""
         return self._state() not in ("", "T", "t", "Z", "X", "x")
 
+    def has_ended(self) -> bool:
+        """Whether no such process lives here, also if it was one of another machine."""
+        return self._state() in ("", "Z", "X", "x")
+
     def kill(self) -> bool:
         """Kill the process, even if it is stopped; returns False if it is none of this machine, or has ended."""
         if not self._state():
