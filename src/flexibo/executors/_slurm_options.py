@@ -85,7 +85,7 @@ def _of_resources(objective: Objective) -> dict[str, Any]:
     for name, amount in objective.resources.items():
         if amount != int(amount):
             raise InvalidValueError(
-                f"Objective {objective.name!r} needs {amount:g} of {name!r}; SLURM counts whole ones, so give 1 or more."
+                f"Objective {objective.name!r} needs {amount:g} of {name!r}; SLURM counts whole ones; give 1 or more."
             )
     counts = {name: int(amount) for name, amount in objective.resources.items() if amount}
     found: dict[str, Any] = {option: counts.pop(name) for name, option in RESOURCES.items() if name in counts}

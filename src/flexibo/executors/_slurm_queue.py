@@ -7,9 +7,11 @@ difference between a job that waits and one that is unknown. So states are asked
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
@@ -87,8 +89,9 @@ class SlurmQueue:
         self._names = [name]
 
     def submit(self, function: Callable[..., Any], *arguments: Any, options: JobOptions) -> str:
-        submitit = self._submitit
-        executor = _sbatch(submitit)(folder=self._folder / "%j", max_num_timeout=0)
+        said = self._folder / "sbatch.err"
+        python = f"exec {shlex.quote(sys.executable)}"  # the shell would tell of the end of a process in many words
+        executor = _sbatch(self._submitit, said)(folder=self._folder / "%j", max_num_timeout=0, python=python)
         parameters = to_submitit(options)
         # A job is never started again by SLURM: whether to measure again is the study's to decide.
         parameters["additional_parameters"] |= {"no-requeue": True}
@@ -97,10 +100,10 @@ class SlurmQueue:
         try:
             return str(executor.submit(function, *arguments).job_id)
         except (RuntimeError, OSError, subprocess.SubprocessError) as error:
-            reason = _last_line(str(error)) or type(error).__name__
-            if self._answers():
-                raise JobRefusedError(reason) from None
-            raise QueueSilentError(reason) from None
+            reason = _errors_in(said) or _last_line(str(error)) or type(error).__name__
+            raise (JobRefusedError if self._answers() else QueueSilentError)(reason) from None
+        finally:
+            said.unlink(missing_ok=True)
 
     def folder_of(self, job: str) -> Path:
         return self._folder / job
@@ -225,13 +228,17 @@ def environment_for_jobs(environment: Mapping[str, str]) -> list[str]:
     return [name for name in environment if name.startswith(INHERITED) and name not in KEPT]
 
 
-def _sbatch(submitit: Any) -> Any:
-    """Submitit's executor, but a job does not inherit what describes the job that submits it."""
+def _sbatch(submitit: Any, said: Path) -> Any:
+    """The executor of submitit, but a job does not inherit what describes the job that submits it.
+
+    What sbatch writes to its standard error, which submitit would print, goes to the file `said`.
+    """
 
     class Sbatch(submitit.SlurmExecutor):  # type: ignore[misc]
         def _make_submission_command(self, submission_file_path: Path) -> list[str]:
             unset = [word for name in environment_for_jobs(os.environ) for word in ("-u", name)]
-            return ["env", *unset, *super()._make_submission_command(submission_file_path)]
+            command = super()._make_submission_command(submission_file_path)
+            return ["env", *unset, "sh", "-c", 'said=$1; shift; exec "$@" 2>"$said"', "sh", str(said), *command]
 
     return Sbatch
 
@@ -254,6 +261,14 @@ def _output(command: list[str]) -> str:
     if done.returncode:
         raise QueueSilentError(_last_line(done.stderr) or f"{command[0]} ended with exit status {done.returncode}")
     return done.stdout
+
+
+def _errors_in(file: Path) -> str:
+    """The errors that sbatch wrote, in one line."""
+    with suppress(OSError):
+        lines = [line.strip().removeprefix("sbatch: ") for line in file.read_text(errors="replace").splitlines()]
+        return "; ".join(line.removeprefix("error: ") for line in lines if line)
+    return ""
 
 
 def _last_line(text: str) -> str:

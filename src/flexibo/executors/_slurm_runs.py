@@ -99,9 +99,11 @@ class JobFolder:
         for path in (self.path, *self._gone - waiting):
             with suppress(OSError):
                 (path / OWNER).unlink(missing_ok=True)
-                for link in path.iterdir():
-                    if link.is_symlink() and not link.exists():
-                        link.unlink()
+                for left in path.iterdir():
+                    if left.is_symlink() and not left.exists():
+                        left.unlink()
+                    elif left.name == "%j":  # submitit makes one that nobody uses
+                        left.rmdir()
                 path.rmdir()
         with suppress(OSError):
             self.root.rmdir()

@@ -67,6 +67,13 @@ WAITING = frozenset({"PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "RESV
 ACTIVE = frozenset(
     {"RUNNING", "COMPLETING", "CONFIGURING", "STAGE_OUT", "SIGNALING", "SUSPENDED", "STOPPED", "RESIZING"}
 )
+HOPELESS = frozenset(
+    {
+        *("PartitionConfig", "PartitionNodeLimit", "PartitionTimeLimit", "BadConstraints", "AccountNotAllowed"),
+        *("QOSNotAllowed", "InvalidAccount", "InvalidQOS", "ReservationDeleted", "DependencyNeverSatisfied"),
+    }
+)
+"""Reasons of SLURM for which a job waits until somebody changes the cluster."""
 GIVEN_BACK = {
     "CANCELLED": "was cancelled",
     "PREEMPTED": "was preempted",
@@ -101,7 +108,8 @@ class SlurmExecutor(ClusterExecutor):
         folder: Where jobs and their output are kept; nobody else may write there. The output of jobs that gave no value
             stays.
         start_timeout: How long a job may wait in the queue, in seconds or as in ``"2d"``; then the run ends.
-        patience: For how many seconds SLURM may not answer until the run ends.
+        patience: For how long SLURM may not answer, or a job may ask for more than its partition has, until the run
+            ends.
         poll: How often to ask SLURM for the states of the jobs, in seconds.
         cluster: ``"slurm"``, or ``"local"`` to run jobs as processes of this machine, to try out what a cluster will
             run.
@@ -347,6 +355,8 @@ class SlurmEngine:
         for attempt, sent in list(self._sent.items()):
             if not sent.is_told and (report := self._judged(attempt, sent, states.get(sent.number, JobState(LOST)))):
                 sent.is_told = True
+                if isinstance(report, AttemptEnded):  # nobody stops what has ended
+                    self._cancel(attempt)
                 self.reports.put(report)
         for attempt, job in list(self._unsent.items()):
             del self._unsent[attempt]
@@ -361,8 +371,9 @@ class SlurmEngine:
             reason = f"SLURM put its job {sent.number} back into the queue."
             return AttemptLost(attempt, reason, True, is_machine=True)
         elif state.name in WAITING:
-            is_late = now - sent.since >= self._start_timeout
-            return AttemptEnded(attempt, self._not_started(sent, state)) if is_late else None
+            limit = min(self._start_timeout, self._patience) if state.reason in HOPELESS else self._start_timeout
+            is_late = now - sent.since >= limit
+            return AttemptEnded(attempt, self._not_started(sent, state, limit)) if is_late else None
         elif sent.ended is None and self._queue.lag:
             sent.ended = now
             self._ask_at = min(self._ask_at, now + self._queue.lag)
@@ -371,11 +382,11 @@ class SlurmEngine:
             return self._loss(attempt, sent, state) if attempt in self._sent else None
         return None
 
-    def _not_started(self, sent: Sent, state: JobState) -> Fault:
-        why = f" (its reason: {state.reason})" if state.reason else ""
+    def _not_started(self, sent: Sent, state: JobState, seconds: float) -> Fault:
+        why = f" (SLURM's reason: {state.reason})" if state.reason else ""
         return Fault(
-            f"Job {sent.number} of {sent.job.objective.name!r} has not started within start_timeout="
-            f"{self._start_timeout:g} s{why}; let it ask for less, or for another partition, or wait longer."
+            f"Job {sent.number} of {sent.job.objective.name!r} has not started within {seconds:g} s{why}; let it ask for "
+            "less or for another partition, or give a longer start_timeout."
         )
 
     def _loss(self, attempt: str, sent: Sent, state: JobState) -> AttemptLost:
@@ -399,5 +410,5 @@ def _last_words(sent: Sent) -> str:
     """The last line that the job wrote to its standard error."""
     with suppress(OSError, IndexError):
         text = (sent.folder / f"{sent.number}_0_log.err").read_text(errors="replace")
-        return f": {[line for line in text.splitlines() if line.strip()][-1].strip()[-200:]}"
+        return f": {[line for line in text.splitlines() if line.strip()][-1].strip()[-200:].rstrip('.')}"
     return ""
