@@ -55,7 +55,7 @@ check: fresh  ## everything that CI runs
 	$(MAKE) -j2 --output-sync=target pythons $(STAMPS)/bench
 	$(MAKE) rest compare sum
 
-check-all: check  ## and what takes too long for every run: many repeats of statistical claims
+check-all: check  ## and what takes too long for every run: many repeats of statistical claims, a real SLURM
 	$(PYTEST) auto --dist worksteal -m long tests
 
 fresh: $(STAMPS)/test

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 
@@ -11,13 +12,22 @@ import pytest
 
 from flexibo import Design, Evaluation, Objective
 from flexibo.errors import DesignError, MachineError
-from flexibo.executors import DaskExecutor, Executor, InlineExecutor, Outcome, ProcessExecutor, RayExecutor
+from flexibo.executors import (
+    DaskExecutor,
+    Executor,
+    InlineExecutor,
+    Outcome,
+    ProcessExecutor,
+    RayExecutor,
+    SlurmExecutor,
+)
 
 EXECUTORS: dict[str, Callable[[], Executor]] = {
     "inline": InlineExecutor,
     "processes": lambda: ProcessExecutor(2),
     "dask": lambda: DaskExecutor(n=2),
     "ray": lambda: RayExecutor(n=2),
+    "slurm": lambda: SlurmExecutor(n=2, cluster="local", poll=0.3, folder=f"{tempfile.mkdtemp()}/jobs"),
 }
 """Makes an executor for each name; each runs at least one evaluation at a time, and is closed after its tests."""
 
@@ -26,7 +36,7 @@ PATIENCE = 60.0
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import this module
 
 
-CLUSTERS = {"dask": "distributed", "ray": "ray"}
+CLUSTERS = {"dask": "distributed", "ray": "ray", "slurm": "submitit"}
 """The packages of the executors that take long to start."""
 NAMES = [pytest.param(name, marks=pytest.mark.slow if name in CLUSTERS else ()) for name in EXECUTORS]
 

@@ -30,7 +30,12 @@ README = ROOT / "README.md"
 PAGES = sorted(DOCS.rglob("*.md"))
 LIMIT = 900
 """Seconds that the code of a page may take on a crowded machine."""
-NEEDS = {"howto/dask-and-ray.md": ("distributed",), "howto/optuna.md": ("optuna",), "howto/postgresql.md": ("psycopg",)}
+NEEDS = {
+    "howto/dask-and-ray.md": ("distributed",),
+    "howto/optuna.md": ("optuna",),
+    "howto/postgresql.md": ("psycopg",),
+    "howto/slurm.md": ("submitit",),
+}
 """What must be installed for the code of a page, beside what the tests need anyway."""
 SAYS = {
     "certificates.md": ["is certified", "among all 120 designs", "confident"],

@@ -74,6 +74,7 @@ EXTRAS: Mapping[str, Extra] = MappingProxyType(  # optional packages, by the nam
         "postgres": Extra(("psycopg[binary]>=3.1",), "studies in PostgreSQL"),
         "dask": Extra(("distributed>=2024.8",), "measuring on a Dask cluster"),
         "ray": Extra(("ray>=2.30",), "measuring on a Ray cluster"),
+        "slurm": Extra(("submitit>=1.5",), "measuring in jobs of SLURM"),
         "optuna": Extra(("optuna>=4.5",), "the sampler for Optuna"),
         "notebook": Extra(("ipykernel>=6.29", "nbconvert>=7.16"), "running notebooks"),
         "nvml": Extra(("nvidia-ml-py>=12",), "energy and clocks of NVIDIA GPUs"),
@@ -103,6 +104,7 @@ def checks(*, storage: str = "", dask: str = "", ray: str = "", data: str = "", 
         Check("Databases", "storage", partial(_storage, storage)),
         Check("Clusters", "dask-cluster", partial(_cluster, "dask", dask, limit)),
         Check("Clusters", "ray-cluster", partial(_cluster, "ray", ray, limit)),
+        Check("Clusters", "slurm-cluster", partial(_slurm, limit)),
         Check("Browser", "browser", _browser),
         Check("Data", "data", partial(_folder, data)),
         Check("Data", "tables", partial(_tables, data)),
@@ -221,6 +223,16 @@ def _cluster(kind: str, address: str, limit: float) -> Iterator[Finding]:
     else:
         status, said = python_says(_CLUSTER, kind, address, limit=limit)
         yield Finding("Clusters", name, "wrong" if status else "good", said if status else f"{address} answers")
+
+
+def _slurm(limit: float) -> Iterator[Finding]:
+    if shutil.which("sinfo") is None:
+        yield Finding("Clusters", "slurm-cluster", "absent", "There is no SLURM here (no command sinfo).")
+        return
+    status, said = output_of(["sinfo", "--noheader", "--format=%P"], limit=limit)
+    partitions = ", ".join(said.split())
+    text = f"SLURM does not answer: {said}" if status else f"SLURM answers; its partitions: {partitions}"
+    yield Finding("Clusters", "slurm-cluster", "wrong" if status else "good", text)
 
 
 def _browser() -> Iterator[Finding]:

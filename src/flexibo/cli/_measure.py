@@ -6,6 +6,7 @@ import sys
 from collections.abc import Collection, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import typer
 
@@ -49,7 +50,7 @@ def chosen_executor(given: ExecutionOptions, written: ExecutorChoice) -> Executo
     if name == "inline" and (given.workers or given.address):
         what = "--workers" if given.workers else "--address"
         raise InvalidValueError(
-            f"{what} does not apply to the inline executor; give --executor processes, dask or ray."
+            f"{what} does not apply to the inline executor; give --executor processes, dask, ray or slurm."
         )
     takes = EXECUTORS[name].takes
     return ExecutorChoice(
@@ -60,6 +61,7 @@ def chosen_executor(given: ExecutionOptions, written: ExecutorChoice) -> Executo
         resources=written.resources if "resources" in takes else {},
         patience=written.patience if "patience" in takes else None,
         lease=written.lease if "lease" in takes else None,
+        jobs={argument: value for argument, value in written.jobs.items() if argument in takes},
     )
 
 
@@ -125,7 +127,14 @@ def _open_executor(chosen: ExecutorChoice, objectives: Collection[str]) -> Execu
         resources=chosen.resources or None,
         patience=chosen.patience,
         lease=chosen.lease,
+        **_jobs_of(chosen, objectives),
     )
+
+
+def _jobs_of(chosen: ExecutorChoice, objectives: Collection[str]) -> dict[str, Any]:
+    """What an executor is told about its jobs, without objectives that are not measured here."""
+    special = {name: options for name, options in chosen.jobs.get("objectives", {}).items() if name in objectives}
+    return {**chosen.jobs, "objectives": special} if "objectives" in chosen.jobs else dict(chosen.jobs)
 
 
 def is_interrupted(study: Study) -> bool:

@@ -190,7 +190,7 @@ Executor = Annotated[
     str,
     typer.Option(
         "--executor",
-        help="Where evaluations run: inline, processes, dask or ray.",
+        help="Where evaluations run: inline, processes, dask, ray or slurm.",
         show_default="the file's, or inline",
     ),
 ]

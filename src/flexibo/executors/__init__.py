@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EXECUTORS",
+    "JOB_ARGUMENTS",
     "DaskExecutor",
     "Executor",
     "InlineExecutor",
@@ -43,14 +44,15 @@ class Kind:
 
 
 CLUSTER = ("n", "address", "resources", "patience", "lease")
-SLURM = ("n", "job", "objectives", "folder", "start_timeout", "patience", "poll", "cluster")
+JOB_ARGUMENTS = ("job", "objectives", "folder", "start_timeout", "poll", "cluster")
+"""The arguments of an executor that submits jobs, which no other has."""
 EXECUTORS: Mapping[str, Kind] = MappingProxyType(
     {
         "inline": Kind("flexibo.executors.measure", "InlineExecutor"),
         "processes": Kind("flexibo.executors.processes", "ProcessExecutor", ("n", "resources", "slots")),
         "dask": Kind("flexibo.executors.dask", "DaskExecutor", CLUSTER),
         "ray": Kind("flexibo.executors.ray", "RayExecutor", CLUSTER),
-        "slurm": Kind("flexibo.executors.slurm", "SlurmExecutor", SLURM),
+        "slurm": Kind("flexibo.executors.slurm", "SlurmExecutor", ("n", "patience", *JOB_ARGUMENTS)),
     }
 )
 

@@ -20,10 +20,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from flexibo.errors import MachineError, missing_extra
-from flexibo.executors._slurm_options import JobOptions, to_submitit
+from flexibo.executors.jobs import JobOptions, to_submitit
 
 COMMAND_SECONDS = 60.0  # how long a command of SLURM may take
 FILE_SECONDS = 15.0  # how long a file of a job may take to appear on this machine, on a network file system
+END_SECONDS = 5.0  # how long a local job may take to end
 LOST = "LOST"  # the state of a job that SLURM does not know any more
 INHERITED = ("SLURM_", "SLURMD_", "SRUN_", "SUBMITIT_")  # variables of a job that describe that job alone
 KEPT = ("SLURM_CONF",)
@@ -71,6 +72,9 @@ class JobQueue(Protocol):
 
     def cancel(self, jobs: Iterable[str]) -> None:
         """Cancel jobs, whatever they do; one that is over stays as it is."""
+
+    def close(self) -> None:
+        """Release what is held."""
 
 
 class SlurmQueue:
@@ -137,6 +141,9 @@ class SlurmQueue:
         with suppress(QueueSilentError):
             _output(["scancel", *jobs])
 
+    def close(self) -> None:
+        """Nothing is held."""
+
     @staticmethod
     def _answers() -> bool:
         try:
@@ -164,6 +171,8 @@ class LocalQueue:
             job = executor.submit(function, *arguments)
         except (RuntimeError, OSError) as error:
             raise JobRefusedError(str(error)) from None
+        for other, _, _ in self._jobs.values():
+            other.done()  # the system forgets a process when its end is looked at
         self._jobs[job.job_id] = (job, self._clock(), self._clock() + 60 * minutes)
         return str(job.job_id)
 
@@ -193,14 +202,21 @@ class LocalQueue:
 
     def cancel(self, jobs: Iterable[str]) -> None:
         for number in jobs:
-            job, _, _ = self._jobs.pop(number, (None, 0.0, 0.0))
-            if job is not None and not job.done():
-                job.cancel()
-                with suppress(subprocess.TimeoutExpired):
-                    job._process.wait(5)  # it ends what it started first
-            elif job is None and self._is_left(number):
+            if number in self._jobs:
+                self._jobs[number][0].cancel()
+                self._await_end(number)
+            elif self._is_left(number):
                 with suppress(ProcessLookupError):
                     os.kill(int(number), signal.SIGINT)
+
+    def close(self) -> None:
+        for number in self._jobs:
+            self._await_end(number)
+
+    def _await_end(self, number: str) -> None:
+        """Wait until the process of a job has ended: it ends what it started first."""
+        with suppress(subprocess.TimeoutExpired):
+            self._jobs[number][0]._process.wait(END_SECONDS)
 
 
 def seconds_used(text: str) -> float:

@@ -38,7 +38,6 @@ from flexibo.executors._messages import (
     task_of,
 )
 from flexibo.executors._slurm_job import BEGAN, STOPPED, StartedAgain, run_in_job
-from flexibo.executors._slurm_options import JobOptions, checked_by_objective, checked_options, options_of
 from flexibo.executors._slurm_queue import (
     LOST,
     JobQueue,
@@ -50,6 +49,7 @@ from flexibo.executors._slurm_queue import (
 )
 from flexibo.executors._slurm_runs import JobFolder, discard
 from flexibo.executors._worker_process import working_context
+from flexibo.executors.jobs import JobOptions, checked_by_objective, checked_options, options_of
 from flexibo.history.events import FailureKind
 from flexibo.objectives import Objective
 
@@ -239,6 +239,7 @@ class SlurmEngine:
         for sent in self._sent.values():
             discard(sent.folder, keep_output=False)
         self._sent.clear()
+        self._queue.close()
         self._jobs.close()
 
     def step(self) -> None:
@@ -385,8 +386,8 @@ class SlurmEngine:
     def _not_started(self, sent: Sent, state: JobState, seconds: float) -> Fault:
         why = f" (SLURM's reason: {state.reason})" if state.reason else ""
         return Fault(
-            f"Job {sent.number} of {sent.job.objective.name!r} has not started within {seconds:g} s{why}; let it ask for "
-            "less or for another partition, or give a longer start_timeout."
+            f"Job {sent.number} of {sent.job.objective.name!r} has not started within {seconds:g} s{why}; let it ask "
+            "for less or for another partition, or give a longer start_timeout."
         )
 
     def _loss(self, attempt: str, sent: Sent, state: JobState) -> AttemptLost:

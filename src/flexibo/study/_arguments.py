@@ -122,13 +122,14 @@ def checked_callbacks(
 
 
 def checked_executor(executor: Executor, leads: Sequence[str]) -> Executor:
-    """The executor, if it is one and its slots are of objectives that are asked for."""
+    """The executor, if it is one and its settings are for objectives that are asked for."""
     able = all(hasattr(executor, name) for name in ("has_room", "submit", "is_busy", "finished"))
     if not able or isinstance(executor, type):
         raise InvalidTypeError(f"executor is {executor!r}; it must be an executor of flexibo.executors.")
-    for name in getattr(executor, "slots", ()):
-        if name not in leads:
-            raise unknown_name("objective in the executor's slots:", name, leads)
+    for setting in ("slots", "objectives"):
+        for name in getattr(executor, setting, ()):
+            if name not in leads:
+                raise unknown_name(f"objective in the executor's {setting}:", name, leads)
     return executor
 
 

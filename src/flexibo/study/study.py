@@ -452,8 +452,8 @@ class Study:
             objectives: For each objective a function of a design. It returns the value (a mapping where objectives
                 are measured together), alone or with its cost; without one the wall-clock time in seconds is the cost.
                 In a stored study, functions of some objectives are enough if other processes measure the others.
-            executor: Where to measure: "inline" (here, one at a time), "processes", "dask", "ray", or an executor of
-                `flexibo.executors`, which you close yourself.
+            executor: Where to measure: "inline" (here, one at a time), "processes", "dask", "ray", "slurm", or an
+                executor of `flexibo.executors`, which you close yourself.
             progress: Whether to show a progress bar, in a notebook a cell that is updated in place; by default in a
                 terminal and in a notebook only.
             idle: Return after this many seconds without anything to do, rather than wait for other processes.

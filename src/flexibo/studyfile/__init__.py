@@ -1,6 +1,6 @@
 """Study files: a study described in YAML, checked as a whole. Imports study, storage and executors."""
 
-from flexibo.studyfile._settings import ExecutorChoice
+from flexibo.studyfile._executor import ExecutorChoice
 from flexibo.studyfile.command import Command
 from flexibo.studyfile.file import StudyFile, read_study_file
 from flexibo.studyfile.file_origin import has_changed, is_from_file, stored_file

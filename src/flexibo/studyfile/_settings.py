@@ -1,15 +1,12 @@
-"""The keys of a study file that are arguments of `flexibo.Study`, and the executor that it names."""
+"""The keys of a study file that are arguments of `flexibo.Study`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from types import MappingProxyType
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from flexibo.belief.costs import TRANSFORMS
 from flexibo.errors import FlexiBOError
-from flexibo.executors import EXECUTORS
 from flexibo.methods.table import METHODS, check_method, find_method
 from flexibo.objectives import Objective
 from flexibo.space import Space
@@ -23,8 +20,6 @@ from flexibo.surrogates.table import SURROGATES
 MOST_INITIAL = 100_000
 MOST_CANDIDATES = 1_000_000
 MOST_SEED = 2**128 - 1
-ARGUMENTS = {"workers": "n"} | {key: key for key in ("address", "slots", "resources", "patience", "lease")}
-"""The keys of an executor, and the matching arguments of `flexibo.executors.find_executor`."""
 
 
 def settings_of(fields: Fields, objectives: Sequence[Objective]) -> dict[str, Any]:
@@ -126,49 +121,3 @@ def _stop(fields: Fields) -> dict[str, Any] | None:
     if (gain := found["gain_per_cost"]) is not None and gain < 0:
         inner.note("gain_per_cost", f"gain_per_cost of stop is {gain}; it must be zero or more.")
     return {rule: limit for rule, limit in found.items() if limit is not None}
-
-
-@dataclass(frozen=True, slots=True)
-class ExecutorChoice:
-    """An executor by name, with its arguments: None or empty stands for its default."""
-
-    name: str = "inline"  # one of `flexibo.executors.EXECUTORS`
-    workers: int | None = None  # how many evaluations at a time
-    address: str = ""  # where a cluster is, if not on this machine
-    slots: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
-    resources: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
-    patience: float | None = None  # seconds to wait for a worker that offers what an objective needs
-    lease: float | None = None  # seconds without a sign of life until a worker of a cluster counts as lost
-
-
-def executor_of(fields: Fields, leads: Collection[str]) -> ExecutorChoice:
-    if not fields.has("executor"):
-        return ExecutorChoice()
-    node = fields.table.get("executor")
-    if not isinstance(node, YamlMapping):
-        return ExecutorChoice(fields.one_of("executor", EXECUTORS) or "inline")
-    inner = Fields(node, fields.mistakes, " of executor")
-    inner.check_keys(("name", *ARGUMENTS))
-    if not inner.has("name"):
-        fields.note("executor", f"executor lacks the key name; it is one of {', '.join(EXECUTORS)}.")
-    name = inner.one_of("name", EXECUTORS)
-    for key, argument in ARGUMENTS.items():
-        if name is not None and inner.has(key) and argument not in EXECUTORS[name].takes:
-            able = [other for other, kind in EXECUTORS.items() if argument in kind.takes]
-            inner.note(key, f"Executor {name!r} takes no {key}; leave it out, or choose {' or '.join(able)}.")
-    slots = inner.inner("slots", " of slots", "a mapping of objectives to whole numbers")
-    given: dict[str, Any] = {
-        "workers": inner.whole("workers", 1),
-        "address": inner.text("address"),
-        "slots": None if slots is None else _slots(slots, inner, leads),
-        "resources": inner.amounts("resources", None, "resource"),
-        "patience": inner.duration("patience"),
-        "lease": inner.duration("lease"),
-    }
-    return ExecutorChoice(name or "inline", **{key: value for key, value in given.items() if value is not None})
-
-
-def _slots(slots: Fields, executor: Fields, leads: Collection[str]) -> dict[str, int]:
-    executor.amounts("slots", leads, "objective")
-    counts = {entry.key: slots.whole(entry.key, 1) for entry in slots.table.entries}
-    return {name: count for name, count in counts.items() if count is not None}

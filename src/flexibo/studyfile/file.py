@@ -17,10 +17,11 @@ from flexibo.storage import sqlite_file
 from flexibo.storage.heartbeat import LEASE
 from flexibo.study import Study
 from flexibo.study.stored import stored_study
+from flexibo.studyfile._executor import ExecutorChoice, executor_of
 from flexibo.studyfile._fields import Fields
 from flexibo.studyfile._objectives import FileContext, check_manual, objectives_of
 from flexibo.studyfile._options import space_of
-from flexibo.studyfile._settings import ExecutorChoice, check_whole, cost_of, executor_of, initial_of, settings_of
+from flexibo.studyfile._settings import check_whole, cost_of, initial_of, settings_of
 from flexibo.studyfile._yaml_nodes import MOST_BYTES, YamlMapping, YamlScalar, nodes_of
 from flexibo.studyfile.command import Command
 from flexibo.studyfile.functions import found
@@ -186,7 +187,7 @@ def study_file_of(source: FileText, *, imports: bool = True) -> StudyFile:
     settings = settings_of(fields, objectives)
     settings |= initial_of(fields, space) | cost_of(fields, lambda: _function(fields, "cost", folder))
     check_manual(fields)
-    executor = executor_of(fields, list(measures) or [objective.name for objective in objectives])
+    executor = executor_of(fields, list(measures) or [objective.name for objective in objectives], folder)
     storage = _storage(fields, name, folder)
     if space is None or mistakes.found:
         raise mistakes.error()

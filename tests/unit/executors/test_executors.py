@@ -24,7 +24,7 @@ class TestExecutors:
     def test_what_it_does_not_take_is_refused(self) -> None:
         with pytest.raises(UnknownNameError, match=r"'online'.*'inline'"):
             find_executor("online")
-        with pytest.raises(InvalidValueError, match=r"'inline' .*no n; .*: processes, dask, ray\."):
+        with pytest.raises(InvalidValueError, match=r"'inline' .*no n; .*: processes, dask, ray, slurm\."):
             find_executor("inline", n=2)
         with pytest.raises(InvalidValueError, match=r"'dask' .*no slots; .*: processes\."):
             find_executor("dask", slots={"a": 1})
@@ -34,6 +34,7 @@ class TestExecutors:
         printed = subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True
         ).stdout.split()
-        heavy = {"dask", "distributed", "ray", "cloudpickle", "sqlalchemy", "sklearn", "torch", "rich.table", "scipy"}
+        heavy = {"dask", "distributed", "ray", "submitit", "cloudpickle", "sqlalchemy", "sklearn", "torch", "scipy"}
+        heavy |= {"rich.table"}
         assert not heavy & set(printed)
-        assert list(EXECUTORS) == ["inline", "processes", "dask", "ray"]
+        assert list(EXECUTORS) == ["inline", "processes", "dask", "ray", "slurm"]
