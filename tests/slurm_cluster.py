@@ -36,7 +36,10 @@ def _free_port() -> int:
 
 
 class SlurmCluster:
-    """Two processors, and 2 GB of which a job gets 200 MB by default; jobs of partition urgent preempt others."""
+    """Four processors, 20 GB of which a job gets 200 MB by default, and a GPU that is none.
+
+    Jobs of partition urgent preempt those of cpu, which is the default, and of gpu. Partition closed starts none.
+    """
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="slurm-"))
@@ -160,9 +163,12 @@ class SlurmCluster:
             "PreemptType": "preempt/partition_prio",
             "PreemptMode": "CANCEL",
             "DefMemPerNode": 200,
-            "NodeName": f"{self.host} NodeAddr=127.0.0.1 CPUs=2 RealMemory=2000 State=UNKNOWN",
+            "SlurmdParameters": "config_overrides",  # the machine may have less
+            "GresTypes": "gpu",
+            "NodeName": f"{self.host} NodeAddr=127.0.0.1 CPUs=4 RealMemory=20000 Gres=gpu:1 State=UNKNOWN",
         }
-        partitions = {"main": "Default=YES PriorityTier=1", "urgent": "PriorityTier=10", "closed": "State=DOWN"}
+        (self.folder / "gres.conf").write_text(f"NodeName={self.host} Name=gpu File=/dev/null\n")
+        partitions = {"cpu": "Default=YES", "gpu": "", "urgent": "PriorityTier=10", "closed": "State=DOWN"}
         lines = [f"{name}={value}" for name, value in settings.items()]
         lines += [f"PartitionName={name} Nodes={self.host} {more}" for name, more in partitions.items()]
         return "\n".join([*lines, ""])

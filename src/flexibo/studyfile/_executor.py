@@ -43,8 +43,8 @@ def executor_of(fields: Fields, leads: Collection[str], folder: Path) -> Executo
         return ExecutorChoice()
     node = fields.table.get("executor")
     if not isinstance(node, YamlMapping):
-        name = fields.one_of("executor", EXECUTORS) or "inline"
-        return ExecutorChoice(name, jobs=_default_folder(name, folder))
+        known = fields.one_of("executor", EXECUTORS) or "inline"
+        return ExecutorChoice(known, jobs=_default_folder(known, folder))
     inner = Fields(node, fields.mistakes, " of executor")
     inner.check_keys(("name", *ARGUMENTS))
     if not inner.has("name"):
