@@ -180,6 +180,7 @@ class SlurmEngine:
     """Attempts as jobs. All that may wait for SLURM or the file system happens in one thread."""
 
     pins = False
+    places_are_machines = False
     grace = GRACE_SECONDS
 
     def __init__(
