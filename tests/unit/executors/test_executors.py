@@ -24,7 +24,7 @@ class TestExecutors:
     def test_what_it_does_not_take_is_refused(self) -> None:
         with pytest.raises(UnknownNameError, match=r"'online'.*'inline'"):
             find_executor("online")
-        with pytest.raises(InvalidValueError, match=r"'inline' .*no n; .*: processes, dask, ray, slurm\."):
+        with pytest.raises(InvalidValueError, match=r"'inline' .*\bn; .*processes.*dask.*ray.*slurm"):
             find_executor("inline", n=2)
         with pytest.raises(InvalidValueError, match=r"'dask' .*no slots; .*: processes\."):
             find_executor("dask", slots={"a": 1})
