@@ -10,6 +10,8 @@ from typing import Any, TypeAlias
 
 import joblib  # type: ignore[import-untyped]  # it has no annotations
 import numpy as np
+
+# Not `cross_validate`: it does not give the weights of fits to scorers, as GridSearchCV does with these parts.
 from sklearn.metrics._scorer import _MultimetricScorer
 from sklearn.model_selection._validation import _fit_and_score
 from sklearn.utils.metaestimators import _safe_split

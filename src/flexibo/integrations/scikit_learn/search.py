@@ -259,6 +259,11 @@ class FlexiSearchCV(BaseSearchCV):  # type: ignore[misc]  # scikit-learn has no 
             raise InvalidValueError(
                 f"error_score is {self.error_score!r}; it must be a number, NaN or 'raise'.", argument="error_score"
             )
+        if not (self.n_jobs is None or isinstance(self.n_jobs, int | np.integer)) or self.n_jobs == 0:
+            raise InvalidValueError(
+                f"n_jobs is {self.n_jobs!r}; give a number of processes, -1 for one per core, or None.",
+                argument="n_jobs",
+            )
         if self.apart and self.budget is None:
             raise InvalidValueError(
                 "apart is given without a budget; what is measured apart costs another time than a fit, so give the "
@@ -338,6 +343,7 @@ class FlexiSearchCV(BaseSearchCV):  # type: ignore[misc]  # scikit-learn has no 
                 study.close()
                 self._keep(parameters, quantities, race, executor)
         self._report_failures(race)
+        self._report_broken_limits(quantities)
 
     def _run(self, functions: Mapping[str, Any], executor: Executor) -> None:
         self._study.run(functions, executor=executor, progress=bool(self.verbose), raise_first=False)
@@ -379,6 +385,20 @@ class FlexiSearchCV(BaseSearchCV):  # type: ignore[misc]  # scikit-learn has no 
                 stacklevel=3,
             )
 
+    def _report_broken_limits(self, quantities: Quantities) -> None:
+        """Warn if no setting keeps all limits: the front then has settings that break some."""
+        limits = {name: float(limit) for name, limit in (self.limits or {}).items()}
+        broken = [_broken(row.values, limits, quantities) for row in self.front_]
+        if limits and all(broken):
+            names = sorted(set.intersection(*broken)) or sorted(set.union(*broken))
+            asked = ", ".join(f"{name!r} ({limits[name]:g})" for name in names)
+            warnings.warn(
+                f"No setting with all folds keeps the limits; those of the front break {asked}. Relax them, or raise "
+                "n_iter or the budget.",
+                UserWarning,
+                stacklevel=4,
+            )
+
     def _choose(self, quantities: Quantities) -> None:
         """Set what `refit` says is best."""
         if self.refit is False:
@@ -408,6 +428,12 @@ class FlexiSearchCV(BaseSearchCV):  # type: ignore[misc]  # scikit-learn has no 
         self.best_estimator_ = best
         if hasattr(best, "feature_names_in_"):
             self.feature_names_in_ = best.feature_names_in_
+
+
+def _broken(values: Mapping[str, float], limits: Mapping[str, float], quantities: Quantities) -> set[str]:
+    """The names of the limits that these values break: a score is below its limit, a quantity above."""
+    signs = {name: -1.0 if name in quantities.scorers else 1.0 for name in limits}
+    return {name for name, limit in limits.items() if signs[name] * values[name] > signs[name] * limit}
 
 
 def _checked_index(index: object, count: int) -> int:

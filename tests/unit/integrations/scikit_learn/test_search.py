@@ -22,7 +22,7 @@ from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 from sklearn.exceptions import FitFailedWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import GroupKFold, KFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -170,6 +170,14 @@ def test_limits_are_kept() -> None:
     assert (search.cv_results_["mean_model_size"] > 1700.0).any()
 
 
+def test_limits_that_no_setting_keeps_are_named() -> None:
+    with pytest.warns(UserWarning, match=r"'score' \(1\.5\)"):
+        search = tree_search(
+            measure=["model_size", "fit_time"], limits={"score": 1.5, "model_size": 1e9}, n_iter=2
+        ).fit(X, Y)
+    assert search.best_params_ in search.cv_results_["params"]
+
+
 def test_what_is_worse_than_the_reference_is_not_pursued() -> None:
     search = tree_search(reference={"score": 0.8, "model_size": 1e5}, n_iter=6).fit(X, Y)
     results = search.cv_results_
@@ -258,6 +266,14 @@ def test_groups_reach_the_folds_and_weights_the_fits() -> None:
         warnings.simplefilter("ignore")
         weighted = tree_search().fit(X, Y, sample_weight=weights)
     assert set(weighted.predict(X)) == {0}
+
+
+def test_weights_reach_fits_and_scores_as_in_scikit_learns_own_search() -> None:
+    tree, grid, weights = DecisionTreeClassifier(random_state=0), {"max_depth": [1, 2]}, 1.0 + 9.0 * (Y == 1)
+    theirs = GridSearchCV(tree, grid, cv=3).fit(X, Y, sample_weight=weights).cv_results_
+    ours = tree_search(space=grid, n_iter=4).fit(X, Y, sample_weight=weights).cv_results_
+    for params, score in zip(theirs["params"], theirs["mean_test_score"], strict=True):
+        assert ours["mean_test_score"][ours["params"].index(params)] == pytest.approx(score)
 
 
 def test_metadata_is_routed() -> None:
@@ -357,6 +373,8 @@ def test_folds_of_one_class_and_scores_that_are_no_numbers_are_failures() -> Non
         ({"measure": []}, InvalidValueError, "measure"),
         ({"method": "flexbo"}, UnknownNameError, "flexibo"),
         ({"cv": 1}, ValueError, "k-fold"),
+        ({"n_jobs": "all"}, InvalidValueError, "n_jobs.*all"),
+        ({"n_jobs": 0}, InvalidValueError, "n_jobs"),
         ({"cv": []}, InvalidValueError, "cv"),
     ],
 )
