@@ -7,12 +7,14 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from flexibo._internal.interrupts import Terminated
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 class StopRequest(BaseException):
@@ -44,6 +46,15 @@ def stop_requests() -> Iterator[None]:
 @contextmanager
 def interruptible_bar(console: Console, what: str, kept: str) -> Iterator[Callable[[int, int, str], None]]:
     """A progress bar, and what moves it; Ctrl-C or SIGTERM ends it with that exit status, and says what is `kept`."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),

@@ -15,6 +15,7 @@ from flexibo._internal.numbers import format_spent
 from flexibo.cli._advice import StudyPlace
 from flexibo.cli._exit_status import ExitStatus
 from flexibo.cli._options import JSONFlag, StorageURL, StudyName, parsed_names, parsed_seconds
+from flexibo.cli._signals import terminable
 from flexibo.cli._storage import load_study, storage_url
 from flexibo.cli._text import duration, print_json, squeezed
 from flexibo.errors import FlexiBOError, InvalidValueError
@@ -54,18 +55,22 @@ def ask(
     study = load_study(url, name, worker=hand, lease=may_take)
     leads = _leads(study, only) if only else None
     claimed: list[Evaluation] = []
+    ended: list[int] = []
     try:
-        stop = _claim(study, leads, count, claimed)
-        if json:
-            print_json({"study": study.name, "hand": hand, **_facts(claimed, stop, may_take)})
-        elif claimed:
-            place = StudyPlace.typed(storage, name)
-            lines = _variables(claimed[0], hand) if shell else _lines(study, claimed, may_take, place)
-            typer.echo("\n".join(lines))
+        with terminable(ended):
+            stop = _claim(study, leads, count, claimed)
+            if json:
+                print_json({"study": study.name, "hand": hand, **_facts(claimed, stop, may_take)})
+            elif claimed:
+                place = StudyPlace.typed(storage, name)
+                lines = _variables(claimed[0], hand) if shell else _lines(study, claimed, may_take, place)
+                typer.echo("\n".join(lines))
     except BaseException:  # the claims were not printed
         with suppress(FlexiBOError):
             for evaluation in claimed:
                 study.release(evaluation)
+        if ended:
+            raise typer.Exit(ExitStatus.TERMINATED) from None
         raise
     finally:
         study.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -117,6 +118,16 @@ class TestAsk:
 
         monkeypatch.setattr(ask_module, "print_json", broken)
         call("ask", "--json", "--count", 2)
+        assert not history().pending
+        assert open_storage(URL, "net").workers() == {}
+
+    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+    def test_who_is_ended_before_it_printed_holds_nothing(
+        self, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+    ) -> None:
+        monkeypatch.setattr(ask_module, "print_json", lambda _: signal.raise_signal(number))
+        outcome = call("ask", "--json")
+        assert outcome.exit_code == 128 + number
         assert not history().pending
         assert open_storage(URL, "net").workers() == {}
 
