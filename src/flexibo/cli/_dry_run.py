@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from flexibo._internal.numbers import format_budget, format_spent
+from flexibo.cli._detail import Tries
 from flexibo.cli._storage import short_url
 from flexibo.cli._text import counted, design_line, printable_console, stop_text
 from flexibo.errors import FlexiBOError
@@ -19,6 +20,7 @@ from flexibo.objectives import Objective
 from flexibo.space.options import option_to_dict
 from flexibo.storage import MemoryStorage, shown_url, stored_studies
 from flexibo.study import Study
+from flexibo.study.first_calls import untried
 from flexibo.studyfile import Command, ExecutorChoice, Function, StudyFile
 from flexibo.studyfile.file import dependence_hints
 from flexibo.transfer import study_copy
@@ -26,11 +28,20 @@ from flexibo.transfer import study_copy
 FIRST = 3  # the number of questions that are shown
 
 
-def show_plan(file: StudyFile, url: str, settings: Mapping[str, Any], executor: ExecutorChoice, *, json: bool) -> None:
+def show_plan(
+    file: StudyFile,
+    url: str,
+    settings: Mapping[str, Any],
+    executor: ExecutorChoice,
+    *,
+    json: bool,
+    tries: Tries = Tries.FIRST,
+) -> None:
     """Print the study that a file describes; nothing is measured or stored."""
     study, is_begun = _rehearsal(file, url, settings)
     has_seed = is_begun or "seed" in {**file.settings, **settings}
-    plan = _plan(file, url, study, executor, is_begun=is_begun, has_seed=has_seed)
+    first = _first(file, study, tries) if has_seed else None
+    plan = _plan(file, url, study, executor, is_begun=is_begun, first=first)
     if json:
         typer.echo(dumps(plan, indent=2))
         return
@@ -57,7 +68,13 @@ def _is_stored(url: str, name: str) -> bool:
 
 
 def _plan(
-    file: StudyFile, url: str, study: Study, executor: ExecutorChoice, *, is_begun: bool, has_seed: bool
+    file: StudyFile,
+    url: str,
+    study: Study,
+    executor: ExecutorChoice,
+    *,
+    is_begun: bool,
+    first: list[dict[str, Any]] | None,
 ) -> dict[str, Any]:
     """What is printed, ready for JSON; the first questions are known only if the seed is."""
     settings = study.settings
@@ -70,7 +87,7 @@ def _plan(
         "method": study.method.name,
         "budget": study.budget,
         "spent": study.spent,
-        "seed": settings.seed if has_seed else None,
+        "seed": None if first is None else settings.seed,
         "options": {name: option_to_dict(option) for name, option in study.space.options.items()},
         "conditions": {child: {p: list(v) for p, v in of.items()} for child, of in study.space.conditions.items()},
         "designs": None if study.space.size == float("inf") else study.space.size,
@@ -80,7 +97,7 @@ def _plan(
         "full_start": settings.full_start,
         "stop": dict(study.history.stop or {}),
         "executor": {"name": executor.name, "workers": executor.workers, "address": executor.address or None},
-        "first": _first(file, study) if has_seed else None,
+        "first": first,
         "advice": dependence_hints(file),
         "stopped": study.stopped,
         "stop_kind": study.stop_kind,
@@ -98,9 +115,12 @@ def _how(file: StudyFile, objective: Objective) -> str:
     return f"function: {measure.place}" if isinstance(measure, Function) else repr(measure)
 
 
-def _first(file: StudyFile, study: Study) -> list[dict[str, Any]]:
+def _first(file: StudyFile, study: Study, tries: Tries) -> list[dict[str, Any]]:
+    """The first questions; if the objectives are tried, those are the first of all."""
+    names = untried(study.history, file.measures) if tries is not Tries.NO else []
+    asked = [question for name in names[:FIRST] if (question := study.ask(only=[name])) is not None]
     found = []
-    for evaluation in study.ask(FIRST):
+    for evaluation in [*asked, *(study.ask(FIRST - len(asked)) if len(asked) < FIRST else ())]:
         measure = file.measures.get(evaluation.objective)
         command = measure.template.filled(evaluation.design).strip() if isinstance(measure, Command) else None
         found.append(

@@ -76,10 +76,25 @@ def waiting_said(say: Callable[[str], object]) -> Iterator[None]:
         log.setLevel(before)
 
 
-def report(text: str) -> None:
-    """Report progress on standard error; on a full disk it is left out, as no study should end for it."""
+@contextmanager
+def failures_logged_once() -> Iterator[None]:
+    """A context without the log messages on failures, as each evaluation has a line already."""
+    log = logging.getLogger("flexibo.study.failures")
+    before = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
+
+
+def report(text: str, **facts: object) -> None:
+    """Report progress on standard error; on a full disk it is left out, as no study should end for it.
+
+    Where logs are JSON lines, these facts are in them.
+    """
     if logs_json_lines():
-        logger.info("%s", text)
+        logger.info("%s", text, extra={"facts": facts})
         return
     try:
         typer.echo(f"{time.strftime('%H:%M:%S')} {text}", err=True)

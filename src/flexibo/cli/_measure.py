@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Mapping
-from contextlib import closing
+from collections.abc import Callable, Collection, Mapping
+from contextlib import closing, nullcontext
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,7 +13,8 @@ import typer
 from flexibo._internal.numbers import format_budget, format_spent
 from flexibo._internal.text import printable, printable_line
 from flexibo.cli._advice import StudyPlace
-from flexibo.cli._logs import waiting_said
+from flexibo.cli._detail import Detail
+from flexibo.cli._logs import failures_logged_once, waiting_said
 from flexibo.cli._options import ExecutionOptions, StudyOptions
 from flexibo.cli._progress_lines import ProgressLines
 from flexibo.cli._signals import terminable
@@ -84,15 +85,17 @@ def measure(
     idle: float | None,  # how long to wait for other processes; None: for ever
     manual: Collection[str] = (),  # what people measure meanwhile
     confirming: Confirming | None = None,
-    quiet: bool = False,
+    detail: Detail = Detail.USUAL,
+    first: Callable[[Executor, Mapping[str, Measure]], bool] | None = None,
 ) -> tuple[QueuedDesign, ...]:
     """Measure these objectives until there is nothing more to ask here, then close the study.
 
     If `confirming`, only what promising designs lack, and the rest of the queue; returns what was queued for that.
+    What is done `first` says whether anything else is measured.
     """
     measured = {*objectives, *manual}
     others = [purchase.objective for purchase in study.history.purchases if purchase.objective not in measured]
-    if others and not quiet:
+    if others and detail is not Detail.QUIET:
         typer.echo(
             printable(
                 f"Measuring {', '.join(objectives)}; other processes must measure {', '.join(others)} of study "
@@ -100,17 +103,34 @@ def measure(
             )
         )
     with closing(_open_executor(chosen, objectives)) as opened, terminable(), waiting_said(_say_waiting):
-        executor: Executor = opened if quiet or sys.stderr.isatty() else ProgressLines(opened, study)
         mine = {name: functions[name] for name in objectives}
-        if confirming is None:
-            study.run(mine, executor=executor, idle=idle, raise_first=False)
-            queued: tuple[QueuedDesign, ...] = ()
-        else:
-            queued = study.confirm(mine, executor=executor, idle=idle, **asdict(confirming))
+        queued: tuple[QueuedDesign, ...] = ()
+        if first is None or first(opened, mine):
+            queued = _run(study, mine, opened, detail, idle=idle, confirming=confirming)
     if manual and study.stop_kind is StopKind.IDLE:
         study.record_stop(StopKind.MANUAL, f"What is left is measured by hand: {', '.join(manual)}.")
     study.close()
     return queued
+
+
+def _run(
+    study: Study,
+    functions: Mapping[str, Measure],
+    executor: Executor,
+    detail: Detail,
+    *,
+    idle: float | None,
+    confirming: Confirming | None,
+) -> tuple[QueuedDesign, ...]:
+    """Measure, with a bar in a terminal, lines elsewhere or on demand, or nothing."""
+    has_lines = detail is Detail.VERBOSE or (detail is Detail.USUAL and not sys.stderr.isatty())
+    progress = False if has_lines or detail is Detail.QUIET else None
+    told: Executor = ProgressLines(executor, study, detail) if has_lines else executor
+    with failures_logged_once() if has_lines else nullcontext():
+        if confirming is not None:
+            return study.confirm(functions, executor=told, progress=progress, idle=idle, **asdict(confirming))
+        study.run(functions, executor=told, progress=progress, idle=idle, raise_first=False)
+        return ()
 
 
 def _say_waiting(text: str) -> None:

@@ -131,6 +131,10 @@ StudyFilePath = Annotated[
 ]
 JSONFlag = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
 OutcomeAsJSON = Annotated[bool, typer.Option("--json", help="Print the outcome as JSON, and nothing else.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors and, at the end, the front.")]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Print lines for each evaluation, with what its command printed.")
+]
 FileOrSystem = Annotated[
     str,
     typer.Argument(

@@ -18,6 +18,7 @@ from flexibo import plots
 from flexibo._internal.numbers import format_budget, format_number, format_spent
 from flexibo._internal.text import printable_line
 from flexibo.cli._advice import StudyPlace
+from flexibo.cli._detail import Detail, Tries
 from flexibo.cli._exit_status import ExitStatus
 from flexibo.cli._logs import complain
 from flexibo.cli._measure import is_interrupted
@@ -57,8 +58,15 @@ class Report:
     attempts: int  # how many evaluations were answered or failed before
     manual: Sequence[str] = ()  # what people measure
     json: bool = False
+    detail: Detail = Detail.USUAL
+    tries: Tries = Tries.NO  # whether each objective is tried once before anything else
     is_confirming: bool = False  # whether only promising designs were measured
     budget: float | None = None  # before
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing is printed while it runs."""
+        return self.json or self.detail is Detail.QUIET
 
     @classmethod
     def before(
@@ -100,15 +108,29 @@ def count_attempts(study: Study) -> int:
     return sum(isinstance(event, Told | Failed) for event in study.events)
 
 
-def report(study: Study, about: Report, *, ran: bool, queued: Sequence[QueuedDesign] = ()) -> None:
+def report(
+    study: Study,
+    about: Report,
+    *,
+    ran: bool,
+    queued: Sequence[QueuedDesign] = (),
+    tried: Sequence[Mapping[str, Any]] = (),
+) -> None:
     """Print what came of a run and exit with its status; if nothing `ran` here, people measure every objective.
 
-    `queued` is what was queued to be confirmed.
+    `queued` is what was queued to be confirmed, `tried` what was measured before anything else.
     """
     place = StudyPlace(about.url, study.name)
     if about.json:
         confirming = {"confirming": confirming_facts(study, queued)} if about.is_confirming else {}
-        print_json({**facts(study, about.url, about.command, ran=ran), "by_hand": list(about.manual), **confirming})
+        trial = {"tried": list(tried)} if about.tries is not Tries.NO else {}
+        known = {**facts(study, about.url, about.command, ran=ran), "by_hand": list(about.manual)}
+        print_json({**known, **confirming, **trial})
+    elif about.detail is Detail.QUIET:
+        with printable_console() as console:
+            print_front(study, console)
+        if is_interrupted(study):
+            typer.echo(printable_line(f"Stopped: {study.stopped} Resume with: {about.command}"), err=True)
     else:
         with printable_console() as console:
             if ran:

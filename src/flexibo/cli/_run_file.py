@@ -14,6 +14,7 @@ import typer
 from flexibo._internal.numbers import format_budget, format_spent
 from flexibo._internal.text import printable, printable_line
 from flexibo.cli._advice import StudyPlace
+from flexibo.cli._detail import Detail, Tries
 from flexibo.cli._dry_run import show_plan
 from flexibo.cli._help import TypeAgainError
 from flexibo.cli._measure import (
@@ -32,6 +33,7 @@ from flexibo.cli._options import ExecutionOptions, StudyOptions
 from flexibo.cli._outcome import PictureFile, Report, picture_beside, report, resume_command, typed_picture
 from flexibo.cli._storage import short_path, storage_url, stored_origin
 from flexibo.cli._text import count_of_designs, counted
+from flexibo.cli._trial import Trial, report_trial
 from flexibo.errors import InvalidValueError, SettingsDifferError, UnknownNameError
 from flexibo.history.events import Noted
 from flexibo.history.measurements import QueuedDesign
@@ -108,29 +110,40 @@ def note_change(study: Study, file: StudyFile) -> str:
 
 
 def run_file(
-    path: Path, given: StudyOptions, execution: ExecutionOptions, *, out: Path | None, json: bool, dry_run: bool
+    path: Path,
+    given: StudyOptions,
+    execution: ExecutionOptions,
+    *,
+    out: Path | None,
+    json: bool,
+    dry_run: bool,
+    detail: Detail = Detail.USUAL,
+    tries: Tries = Tries.FIRST,
 ) -> None:
     """Run the study of a file, or only show what would be run."""
     file = read_study_file(path)
     url, name = chosen_storage(file, given), given.name or file.name
     executor, settings = chosen_executor(execution, file.executor), _study_settings(file, given)
     if dry_run:
-        show_plan(file, url, settings, executor, json=json)
+        show_plan(file, url, settings, executor, json=json, tries=tries)
         return
     picture = typed_picture(out) or _picture(file, name, url)
     if given.budget_seconds is not None:
         settings["budget"] = opening_budget(url, name, given.budget_seconds)
     before = stored_limit(url, name) if given.max_evaluations is not None else None
     study = _open_study(file, {**settings, "storage": url})
-    say_limit(before, given.max_evaluations, len(study.history.asked), quiet=json)
-    set_budget(study, given, quiet=json)
+    quiet = json or detail is Detail.QUIET
+    say_limit(before, given.max_evaluations, len(study.history.asked), quiet=quiet)
+    set_budget(study, given, quiet=quiet)
     place = StudyPlace(given.storage if given.is_storage_typed else "", given.name)
     again = _typed_again(given, execution)
 
     def command(options: Mapping[str, object]) -> str:
         return place.command("run", str(path), options=options)
 
-    about = Report.before(study, url, command, again, picture, manual=file.by_hand, json=json)
+    about = Report.before(
+        study, url, command, again, picture, manual=file.by_hand, json=json, detail=detail, tries=tries
+    )
     _measure_and_report(study, file.measuring_for(url), execution, executor, about)
 
 
@@ -141,16 +154,28 @@ def resume_file(
     *,
     named: Path | None,
     json: bool,
+    detail: Detail = Detail.USUAL,
+    tries: Tries = Tries.FIRST,
     confirming: Confirming | None = None,
 ) -> None:
     """Resume the stored study of a file, which the user may have named, or only confirm its promising designs."""
     study, file, url = joined
-    set_budget(study, given, quiet=json)
-    add_stop_rules(study, given, quiet=json)
+    quiet = json or detail is Detail.QUIET
+    set_budget(study, given, quiet=quiet)
+    add_stop_rules(study, given, quiet=quiet)
     again = {**_rules_again(given), **_execution_again(execution), "--file": named}
     picture, command = _picture(file, study.name, url), partial(resume_command, url, study.name)
     about = Report.before(
-        study, url, command, again, picture, manual=file.by_hand, json=json, is_confirming=confirming is not None
+        study,
+        url,
+        command,
+        again,
+        picture,
+        manual=file.by_hand,
+        json=json,
+        detail=detail,
+        tries=tries if confirming is None else Tries.NO,
+        is_confirming=confirming is not None,
     )
     _measure_and_report(study, file, execution, chosen_executor(execution, file.executor), about, confirming)
 
@@ -164,15 +189,16 @@ def _measure_and_report(
     confirming: Confirming | None = None,
 ) -> None:
     """Measure what the file has functions and commands for, and report; a file may leave everything to people."""
-    if (change := note_change(study, file)) and not about.json:
+    if (change := note_change(study, file)) and not about.is_quiet:
         typer.echo(printable(change))
-    if not about.json:
+    if not about.is_quiet:
         _introduce(study, file)
     objectives = [name for name in leading_objectives(study.history, execution.only) if name in file.measures]
     idle = execution.idle_seconds
     if file.by_hand and len(objectives) == len(file.measures) and idle is None:
         idle = MANUAL_IDLE_SECONDS
     queued: tuple[QueuedDesign, ...] = ()
+    trial = Trial(study, about)
     if objectives:
         queued = measure(
             study,
@@ -183,13 +209,16 @@ def _measure_and_report(
             idle=idle,
             manual=file.by_hand,
             confirming=confirming,
-            quiet=about.json,
+            detail=Detail.QUIET if about.json else about.detail,
+            first=trial if trial.is_wanted else None,
         )
     else:
         if confirming is not None:
             queued = study.confirm(**asdict(confirming))
         study.close()
-    report(study, about, ran=bool(objectives), queued=queued)
+    if trial.ends_run:
+        report_trial(study, trial)
+    report(study, about, ran=bool(objectives), queued=queued, tried=trial.facts())
 
 
 def _picture(file: StudyFile, study: str, url: str) -> PictureFile:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from flexibo.cli._advice import StudyPlace
 from flexibo.cli._build_system import BuiltSystem, build_system, rebuild_system, recorded_table, system_request
+from flexibo.cli._detail import Detail
 from flexibo.cli._measure import (
     Confirming,
     add_stop_rules,
@@ -32,28 +33,37 @@ DEFAULT_LEASE_SECONDS = 60.0
 
 
 def run_system(
-    name: str, options: SystemOptions, given: StudyOptions, execution: ExecutionOptions, *, out: Path | None, json: bool
+    name: str,
+    options: SystemOptions,
+    given: StudyOptions,
+    execution: ExecutionOptions,
+    *,
+    out: Path | None,
+    json: bool,
+    detail: Detail = Detail.USUAL,
 ) -> None:
     """Run the study of a system, from its recorded table or on this machine."""
     if not options.recorded:
         check_is_system(name)
+    quiet = json or detail is Detail.QUIET
     executor, picture = chosen_executor(execution, ExecutorChoice()), typed_picture(out)
     if options.recorded:
         built = recorded_table(name)
         study = _open_study(built, given)
     elif set(execution.only) == {"error_percent"}:
         study, built = _join_study(name, options, given)
-        add_stop_rules(study, given, quiet=json)
+        add_stop_rules(study, given, quiet=quiet)
     else:
         budget = given.budget_seconds or DEFAULT_BUDGET_SECONDS
         request = system_request(name, options, execution.only, seed=given.seed or 0, budget=budget)
         built = build_system(request, options.objectives)
         study = _open_study(built, given)
-    set_budget(study, given, quiet=json)
+    set_budget(study, given, quiet=quiet)
     url = given.storage or f"sqlite:///{built.system.name}.db"
     again = {"--data": options.data, "--only": list(execution.only), "--executor": execution.executor}
     command = partial(resume_command, url, given.name)
-    about = Report.before(study, url, command, again, picture or _default_picture(built, url), json=json)
+    chosen = picture or _default_picture(built, url)
+    about = Report.before(study, url, command, again, chosen, json=json, detail=detail)
     _measure_and_report(study, built.system, execution, executor, about)
 
 
@@ -63,6 +73,7 @@ def resume_system(
     execution: ExecutionOptions,
     *,
     json: bool,
+    detail: Detail = Detail.USUAL,
     confirming: Confirming | None = None,
 ) -> None:
     """Resume the stored study of a system, or only confirm its promising designs."""
@@ -76,12 +87,13 @@ def resume_system(
         )
     only = leading_objectives(study.history, execution.only) if execution.only else ()
     built = rebuild_system(study, options, only, budget=given.budget_seconds or study.budget)
-    set_budget(study, given, quiet=json)
-    add_stop_rules(study, given, quiet=json)
+    quiet = json or detail is Detail.QUIET
+    set_budget(study, given, quiet=quiet)
+    add_stop_rules(study, given, quiet=quiet)
     again = {"--data": options.data, "--only": list(execution.only)}
     command = partial(resume_command, url, given.name)
     picture, is_confirming = _default_picture(built, url), confirming is not None
-    about = Report.before(study, url, command, again, picture, json=json, is_confirming=is_confirming)
+    about = Report.before(study, url, command, again, picture, json=json, detail=detail, is_confirming=is_confirming)
     _measure_and_report(study, built.system, execution, executor, about, confirming)
 
 
@@ -141,13 +153,13 @@ def _measure_and_report(
     about: Report,
     confirming: Confirming | None = None,
 ) -> None:
-    if not about.json:
+    if not about.is_quiet:
         introduce_system(system)
     objectives = leading_objectives(study.history, execution.only)
     idle = execution.idle_seconds
-    place, quiet = StudyPlace(about.url, study.name), about.json
+    place, detail = StudyPlace(about.url, study.name), Detail.QUIET if about.json else about.detail
     queued = measure(
-        study, system.functions, objectives, executor, place, idle=idle, confirming=confirming, quiet=quiet
+        study, system.functions, objectives, executor, place, idle=idle, confirming=confirming, detail=detail
     )
     report(study, about, ran=True, queued=queued)
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
 import time
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +14,7 @@ import typer
 
 from flexibo.cli._advice import StudyPlace
 from flexibo.cli._build_system import rebuild_system
-from flexibo.cli._logs import logger, logs_json_lines, waiting_said
+from flexibo.cli._logs import failures_logged_once, logger, logs_json_lines, waiting_said
 from flexibo.cli._measure import leading_objectives
 from flexibo.cli._options import StudyOptions, SystemOptions
 from flexibo.cli._run_file import chosen_storage, join_study, note_change
@@ -146,7 +144,7 @@ def work(study: Study, measures: Mapping[str, Measure], *, idle: float | None) -
     say(f"Measuring {', '.join(measures)} for study {study.name!r}, which has {known}.", event="started", **about)
     stopped = 0
     try:
-        with stop_requests(), _failures_logged_once(), waiting_said(say):
+        with stop_requests(), failures_logged_once(), waiting_said(say):
             study.run(measures, executor=executor, progress=False, idle=idle, raise_first=False)
     except StopRequest as request:
         stopped = request.number
@@ -221,15 +219,3 @@ def _await_study(url: str, name: str, patience: float) -> str:
         has_said = True
         time.sleep(min(POLL_SECONDS, patience))
     return stored_study(url, name or None)[1]
-
-
-@contextmanager
-def _failures_logged_once() -> Iterator[None]:
-    """A context without the log messages on failures, as each evaluation has a line already."""
-    log = logging.getLogger("flexibo.study.failures")
-    before = log.level
-    log.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        log.setLevel(before)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flexibo.cli import _options as options
+from flexibo.cli._detail import chosen_detail
 from flexibo.cli._options import (
     ExecutionOptions,
     StudyOptions,
@@ -58,6 +59,8 @@ def confirm(
     idle: options.Idle = "",
     longest: options.Longest = "",
     json: options.OutcomeAsJSON = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
 ) -> None:
     """Measure what is missing of promising designs, and what else is queued; nothing new is searched for.
 
@@ -69,6 +72,7 @@ def confirm(
     from flexibo.cli._run_file import join_study, resume_file
     from flexibo.cli._run_system import resume_system
 
+    detail = chosen_detail(quiet=quiet, verbose=verbose)
     granted = parsed_seconds(budget, "--budget") if budget else None
     wish = Confirming(_row_numbers(rows or []), granted, readings)
     given, execution = (
@@ -78,9 +82,10 @@ def confirm(
     if later:
         _queue_only(given, file, wish, json=json)
     elif joined := join_study(given, file):
-        resume_file(joined, given, execution, named=file, json=json, confirming=wish)
+        resume_file(joined, given, execution, named=file, json=json, detail=detail, confirming=wish)
     else:
-        resume_system(given_options(SystemOptions, context), given, execution, json=json, confirming=wish)
+        system = given_options(SystemOptions, context)
+        resume_system(system, given, execution, json=json, detail=detail, confirming=wish)
 
 
 def _row_numbers(typed: list[str]) -> tuple[int, ...] | None:

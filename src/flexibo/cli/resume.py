@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from flexibo.cli import _options as options
+from flexibo.cli._detail import Tries, chosen_detail
 from flexibo.cli._options import ExecutionOptions, StudyOptions, SystemOptions, given_options, typed_option
 
 Budget = Annotated[str, typed_option("Time for all measurements, as in 2h. By default the stored budget.")]
@@ -31,6 +32,11 @@ def resume(
     idle: options.Idle = "",
     longest: options.Longest = "",
     json: options.OutcomeAsJSON = False,
+    no_try: Annotated[
+        bool, typer.Option("--no-try", help="Do not try objectives of a study file first that have no value yet.")
+    ] = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
 ) -> None:
     """Resume a study that 'flexibo run' started: the same file or system, pending evaluations first.
 
@@ -41,7 +47,8 @@ def resume(
     from flexibo.cli._run_system import resume_system
 
     given, execution = given_options(StudyOptions, context), given_options(ExecutionOptions, context)
+    detail, tries = chosen_detail(quiet=quiet, verbose=verbose), Tries.NO if no_try else Tries.FIRST
     if joined := join_study(given, file):
-        resume_file(joined, given, execution, named=file, json=json)
+        resume_file(joined, given, execution, named=file, json=json, detail=detail, tries=tries)
     else:
-        resume_system(given_options(SystemOptions, context), given, execution, json=json)
+        resume_system(given_options(SystemOptions, context), given, execution, json=json, detail=detail)

@@ -9,6 +9,7 @@ import typer
 
 from flexibo.cli import _options as options
 from flexibo.cli._completion import method_names
+from flexibo.cli._detail import chosen_detail, chosen_tries
 from flexibo.cli._options import (
     FOR_SYSTEMS,
     ExecutionOptions,
@@ -59,6 +60,17 @@ DryRun = Annotated[
 ]
 
 
+Try = Annotated[
+    bool | None,
+    typer.Option(
+        "--try/--no-try",
+        help="Only try each command and function of a file once, or do not try them first. By default both are done: "
+        "each is tried once, the cheapest first, then the study runs.",
+        show_default=False,
+    ),
+]
+
+
 def run(
     context: typer.Context,
     what: options.FileOrSystem,
@@ -90,6 +102,9 @@ def run(
     out: Picture = None,
     json: options.OutcomeAsJSON = False,
     dry_run: DryRun = False,
+    try_: Try = None,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
 ) -> None:
     """Run the study that a file describes, or optimise a network of the paper: prediction error against energy.
 
@@ -101,16 +116,20 @@ def run(
     from flexibo.cli._run_system import run_system
 
     given, execution = given_options(StudyOptions, context), given_options(ExecutionOptions, context)
+    detail, tries = chosen_detail(quiet=quiet, verbose=verbose), chosen_tries(try_, dry_run=dry_run)
     if is_study_file(what):
         _refuse_system_options(context, f"is for systems, and {what} is a study file; leave it out.")
-        run_file(Path(what), given, execution, out=out, json=json, dry_run=dry_run)
+        run_file(Path(what), given, execution, out=out, json=json, dry_run=dry_run, detail=detail, tries=tries)
         return
     if dry_run:
         raise InvalidValueError(f"--dry-run is for study files, and {what!r} is not one; leave it out.")
+    if try_ is not None:
+        flag = "--try" if try_ else "--no-try"
+        raise InvalidValueError(f"{flag} is for study files, and {what!r} is not one; leave it out.")
     if recorded:
         why = "says how to measure, and --recorded measures nothing; leave one of them out."
         _refuse_system_options(context, why, allowed="recorded")
-    run_system(what, given_options(SystemOptions, context), given, execution, out=out, json=json)
+    run_system(what, given_options(SystemOptions, context), given, execution, out=out, json=json, detail=detail)
 
 
 def _refuse_system_options(context: typer.Context, why: str, *, allowed: str = "") -> None:

@@ -22,6 +22,7 @@ from flexibo.history.events import Evaluation, FailureKind
 from flexibo.objectives import LARGEST, Objective
 
 MOST_PRINTED = 4000  # characters of what a program printed, from its end
+PACKAGE = Path(__file__).parents[1]
 MOST_TRACED = 20_000  # characters of a traceback, from its end
 
 
@@ -131,7 +132,7 @@ def measured(
         kind=kind,
         printed="".join(printed)[-MOST_PRINTED:],
         seconds=elapsed,
-        mistake="" if mistake is None else "".join(traceback.format_exception(mistake))[-MOST_TRACED:],
+        mistake="" if mistake is None else _traced(mistake),
         error=mistake,
     )
     if reason:
@@ -158,8 +159,22 @@ def failure(error: BaseException) -> str:
     if isinstance(error, FlexiBOError | TimeoutError):
         return str(error)
     frames = traceback.extract_tb(error.__traceback__)
-    where = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if len(frames) > 1 else ""
+    # A wrong name of an option is noticed in flexibo, and the mistake is where it was used.
+    last = next((frame for frame in reversed(frames) if not _is_own(frame.filename)), frames[-1] if frames else None)
+    where = f" ({Path(last.filename).name}, line {last.lineno})" if last is not None and len(frames) > 1 else ""
     return f"{type(error).__name__}: {error}{where}"
+
+
+def _traced(error: Exception) -> str:
+    """The traceback of an error from the first line on that is not flexibo's."""
+    first = error.__traceback__
+    while first is not None and _is_own(first.tb_frame.f_code.co_filename):
+        first = first.tb_next
+    return "".join(traceback.format_exception(type(error), error, first or error.__traceback__))[-MOST_TRACED:]
+
+
+def _is_own(file: str) -> bool:
+    return Path(file).is_relative_to(PACKAGE)
 
 
 def too_long(limit: float) -> str:

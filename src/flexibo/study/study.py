@@ -35,7 +35,6 @@ from flexibo.study._ask import Asking, AskMemory
 from flexibo.study._claims import Claims
 from flexibo.study._confirm import Wish, chosen_rows, confirming_events, unpaid_events
 from flexibo.study._create import fixed_reference, open_or_create, optimizer_of, raised_budget
-from flexibo.study._first_calls import RaisingFirst, TryOnly, untried
 from flexibo.study._guarded_log import GuardedLog
 from flexibo.study._last_stop import LastStop, stopped_events
 from flexibo.study._notebook import study_html
@@ -43,6 +42,7 @@ from flexibo.study._queue_only import QueueOnly
 from flexibo.study._run import FirstCallError, RunnableStudy
 from flexibo.study._runs import Means, Runs, explained, run_until_stopped
 from flexibo.study.event_log import EventLog
+from flexibo.study.first_calls import RaisingFirst, TryOnly, untried
 from flexibo.study.settings import checked_settings
 from flexibo.study.stop_rules import StopCheck, named_limits, stop_rules
 from flexibo.study.stored import stored_study

@@ -10,8 +10,11 @@ import pytest
 from tests.command_line import call, good, mentions, printed, refusal
 
 from flexibo import Study
+from flexibo.cli._detail import Detail, Tries
 from flexibo.cli._options import ExecutionOptions, StudyOptions, SystemOptions
 from flexibo.systems.base import System
+
+USUAL = {"dry_run": False, "detail": Detail.USUAL, "tries": Tries.FIRST}
 
 
 @pytest.fixture
@@ -27,7 +30,7 @@ class TestStudyFiles:
     def test_a_file_gets_what_was_typed_and_nothing_else(self, calls: list[tuple[Any, ...]]) -> None:
         good("run", "mine.yaml", "--seed", "0", "--only", "a,b", "--out", "x.png", "--json")
         given = StudyOptions(seed=0), ExecutionOptions(only=("a", "b"))
-        assert calls == [(Path("mine.yaml"), *given, {"out": Path("x.png"), "json": True, "dry_run": False})]
+        assert calls == [(Path("mine.yaml"), *given, {"out": Path("x.png"), "json": True, **USUAL})]
 
     @pytest.mark.usefixtures("folder")
     @pytest.mark.parametrize(
@@ -50,7 +53,13 @@ class TestSystems:
         good("run", "lenet", "--epochs", "2", "--and", "latency_ms", "--knobs", "a b", "--budget", "2h")
         options = SystemOptions(epochs=2, objectives=("latency_ms",), knobs=("a", "b"))
         assert calls == [
-            ("lenet", options, StudyOptions(budget="2h"), ExecutionOptions(), {"out": None, "json": False})
+            (
+                "lenet",
+                options,
+                StudyOptions(budget="2h"),
+                ExecutionOptions(),
+                {"out": None, "json": False, "detail": Detail.USUAL},
+            )
         ]
 
     def test_a_dry_run_of_a_system_is_refused(self, calls: list[tuple[Any, ...]]) -> None:

@@ -129,7 +129,7 @@ class TestRun:
 
     def test_a_failing_command_is_a_failed_evaluation_with_its_words(self, folder: Path) -> None:
         (folder / "study.yaml").write_text(STUDY_FILE.replace("echo {x} 8", "echo no board >&2; exit 4"))
-        outcome = call("run", "study.yaml")
+        outcome = call("run", "study.yaml", "--no-try")
         assert outcome.exit_code == 1
         assert "Stopped: " in outcome.stdout
         facts = json.loads(call("status", "--json", "--no-front").stdout)

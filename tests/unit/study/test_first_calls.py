@@ -16,7 +16,7 @@ from flexibo.executors import InlineExecutor, ProcessExecutor
 from flexibo.history.events import Asked, Released
 from flexibo.objectives import Objective as Measured
 from flexibo.optimizer import StopKind
-from flexibo.study._first_calls import MOST_DESIGNS, untried
+from flexibo.study.first_calls import MOST_DESIGNS, untried
 
 SPACE = {"x": (0.0, 1.0), "kind": ["p", "q"]}
 Function = Callable[[Any], Any]
