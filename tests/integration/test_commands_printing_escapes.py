@@ -49,6 +49,7 @@ def test_no_escape_sequence_of_a_command_reaches_a_terminal(tmp_path: Path) -> N
     assert shown.count(rb"\x1b[2J") > 2  # in the log, in why the study stopped, in its summary
     flexibo = (sys.executable, "-m", "flexibo")
     assert rb"\x1b[2J" in output(tmp_path, *flexibo, "run", "study.yaml")
+    assert rb"\x1b[2J" in output(tmp_path, *flexibo, "run", "study.yaml", "--no-try")
     assert rb"\x1b[2J" in output(tmp_path, *flexibo, "status", "--storage", "sqlite:///loud.db")
     output(tmp_path, *flexibo, "export", "--storage", "sqlite:///loud.db", "--out", "loud.jsonl")
     events = [json.loads(line) for line in (tmp_path / "loud.jsonl").read_text().splitlines()]

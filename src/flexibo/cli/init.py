@@ -66,6 +66,7 @@ def init(
     for written in contents:
         typer.echo(printable_line(f"Wrote {written}."))
     typer.echo(f"Look at it:  {typed_command(['flexibo', 'run', str(path)], {'--dry-run': True})}")
+    typer.echo(f"Try it:      {typed_command(['flexibo', 'run', str(path)], {'--try': True})}")
     typer.echo(f"Run it:      {typed_command(['flexibo', 'run', str(path)], {})}")
 
 

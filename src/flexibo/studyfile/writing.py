@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from flexibo._internal.durations import parse_seconds
+from flexibo.space.options import Option, option_to_dict
 from flexibo.studyfile._objectives import MANUAL, MEASURED_BY
 from flexibo.studyfile._options import option_of_node
 from flexibo.studyfile._shell import syntax_error
@@ -17,6 +18,15 @@ from flexibo.studyfile.template import parsed
 
 FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 RANGE = re.compile(r"\s*(?P<low>\S+?)\s*\.\.\s*(?P<high>\S+?)(?P<log>\s+log)?\s*")
+_LOW, _HIGH = f"(?P<low>{NUMBER.pattern})", f"(?P<high>{NUMBER.pattern})"
+_BETWEEN = r"(?:to|until|till|and|through|-|:|\.\.\.|\u2013|\u2014|\u2026)"  # dashes and the sign of omission
+WORDED_RANGES = tuple(
+    re.compile(rf"{form}(?P<log>,?\s+log\b.*)?", re.IGNORECASE)
+    for form in (
+        rf"(?:from|between)?\s*{_LOW}\s*{_BETWEEN}\s*{_HIGH}",
+        rf"[\[({{]\s*{_LOW}\s*(?:,|;|{_BETWEEN})\s*{_HIGH}\s*[\])}}]",
+    )
+)
 SIMPLE = re.compile(r"[^\W\d][\w-]*")
 RESERVED = ("true", "false", "null")
 
@@ -55,12 +65,73 @@ def scalar(text: str) -> str:
 
 
 def option_problem(name: str, answer: str) -> str:
-    """The error in the values of an option, or an empty text."""
+    """The error in the values of an option, or an empty text; one value alone is an error too."""
+    option, problem = _option(name, answer)
+    if problem or option is None:
+        return problem
+    values = option_to_dict(option).get("values", ())
+    if len(values) == 1:
+        what = "one text" if isinstance(values[0], str) else "one value"
+        return f"{name} would be {what}, {values[0]!r}; give at least two, as in 16, 32, or a range, as in 1..9."
+    return ""
+
+
+def option_meaning(name: str, answer: str) -> str:
+    """What the values of an option are understood as.
+
+    >>> option_meaning("rate", "0.001..1 log"), option_meaning("size", "16, 32"), option_meaning("kind", "a, b")
+    ('any number from 0.001 to 1, on a log scale', '2 numbers in order: 16, 32', '2 values without an order: a, b')
+    """
+    option, _ = _option(name, answer)
+    if option is None:
+        return ""
+    found = option_to_dict(option)
+    if "values" in found:
+        values = found["values"]
+        are_numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+        kind = (
+            "values without an order" if found["kind"] == "categorical" else "numbers in order" if are_numbers else ""
+        )
+        return f"{len(values)} {kind or 'values in order'}: {', '.join(map(str, values))}"
+    what = "every whole number" if found["kind"] == "integer" else "any number"
+    return f"{what} from {found['low']:g} to {found['high']:g}{', on a log scale' if found['log'] else ''}"
+
+
+def intended_range(answer: str) -> str:
+    """The range that an answer in other words probably means, as it should be typed; empty if it is none.
+
+    >>> intended_range("1e-4 to 1"), intended_range("from 1 to 9"), intended_range("[0.1, 2.5]"), intended_range("a-b")
+    ('0.0001..1', '1..9', '0.1..2.5', '')
+    """
+    match = next((found for form in WORDED_RANGES if (found := form.fullmatch(answer.strip()))), None)
+    if match is None:
+        return ""
+    low, high = (_number(match[end]) for end in ("low", "high"))
+    return f"{low}..{high}{' log' if match['log'] else ''}" if float(low) < float(high) else ""
+
+
+def _number(text: str) -> str:
+    """A number without an exponent, as far as that is short; a whole one stays whole."""
+    return text if re.fullmatch(r"[-+]?\d+", text) else f"{float(text):.12g}" if abs(float(text)) >= 1e-4 else text
+
+
+def _option(name: str, answer: str) -> tuple[Option | None, str]:
+    """The option that an answer describes, and the error in it or an empty text."""
     mistakes = Mistakes("")
     node = nodes_of(f"values: {option_text(answer)}", mistakes)
+    option = None
     if isinstance(node, YamlMapping) and (values := node.get("values")) is not None:
-        option_of_node(name, values, Position(1, 1), mistakes)
-    return mistakes.found[0].sentence if mistakes.found else ""
+        option = option_of_node(name, values, Position(1, 1), mistakes)
+    return option, mistakes.found[0].sentence if mistakes.found else ""
+
+
+def module_of(measured_by: str) -> str:
+    """The module of a function that is named as ``module:function``; empty for a command.
+
+    >>> module_of("train:error"), module_of("sh bench.sh")
+    ('train', '')
+    """
+    return measured_by.partition(":")[0] if _kind(measured_by) == "function" else ""
 
 
 def measure_problem(answer: str, options: Sequence[str]) -> str:

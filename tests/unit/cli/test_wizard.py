@@ -139,7 +139,7 @@ class TestWizard:
         how = ["min", "", "train {filters}", "", "n"]
         outcome = call(answers=["net", "filters", "16, 32", "", "a", *how, "b", *how, "", "90s", "y"])
         assert outcome.exit_code == 0, outcome.output
-        assert "depends on" not in outcome.stdout
+        assert "Options that" not in outcome.stdout
 
     def test_what_must_be_kept_is_a_constraint_and_at_least_where_more_is_better(self, folder: Path) -> None:
         answers = list(ANSWERS)
@@ -154,3 +154,51 @@ class TestWizard:
         answers[19] = "hand"
         assert call(answers=answers).exit_code == 0
         assert read_study_file("study.yaml").by_hand == ("speed",)
+
+    @pytest.mark.parametrize("worded", ["1e-3 to 1", "0.001 - 1", "from 0.001 to 1", "[0.001, 1]", "0.001 \u2013 1"])
+    def test_a_range_in_other_words_is_offered_as_one(self, folder: Path, worded: str) -> None:
+        answers = [*ANSWERS[:6], worded, "", *ANSWERS[7:]]
+        outcome = call(answers=answers)
+        assert outcome.exit_code == 0, outcome.output
+        assert mentions(outcome.stdout, "rate", repr(worded), "did you mean", "0.001 to 1")
+        rate = read_study_file("study.yaml", imports=False).space.to_dict()["options"][2]
+        assert (rate["kind"], rate["low"], rate["high"]) == ("real", 0.001, 1.0)
+
+    def test_an_option_with_one_value_is_refused(self, folder: Path) -> None:
+        answers = [*ANSWERS[:6], "fast", "7", "1e-3 to 1", "n", *ANSWERS[6:]]
+        outcome = call(answers=answers)
+        assert outcome.exit_code == 0, outcome.output
+        assert mentions(outcome.stdout, "rate", "one text, 'fast'", "one value, 7", "one text '1e-3 to 1'", "1..9")
+
+    def test_what_was_understood_is_repeated(self, folder: Path) -> None:
+        shown = call(answers=ANSWERS).stdout
+        assert mentions(shown, "filters: 2 numbers in order: 16, 32", "kernel: 2 values without an order: 1x1, no")
+        assert mentions(shown, "rate: any number from 0.001 to 1, on a log scale")
+        assert mentions(shown, "error in %: less is better; kept at most 5 %; measured by train", "filters, kernel")
+        assert mentions(shown, "speed: more is better; measured by board:speed", "noisy", "no board.py", "90 seconds")
+
+    @pytest.mark.parametrize("place", range(1, len(ANSWERS)))
+    def test_every_answer_can_be_taken_back(self, folder: Path, place: int) -> None:
+        call(answers=ANSWERS)
+        meant = (folder / "study.yaml").read_text()
+        outcome = call("--force", answers=[*ANSWERS[:place], "back", *ANSWERS[place - 1 :]])
+        assert outcome.exit_code == 0, outcome.output
+        assert "  Back;" in outcome.stdout
+        assert (folder / "study.yaml").read_text() == meant
+
+    def test_several_answers_can_be_taken_back_down_to_the_first(self, folder: Path) -> None:
+        answers = ["wrong", "filters", "1, 2", *["back"] * 4, *ANSWERS]
+        outcome = call(answers=answers)
+        assert outcome.exit_code == 0, outcome.output
+        assert "first question" in outcome.stdout
+        assert read_study_file("study.yaml", imports=False).name == "net"
+
+    def test_the_file_runs(self, folder: Path) -> None:
+        for name in ("error", "size"):
+            (folder / f"{name}.sh").write_text("echo $1 1\n")
+        how = ["min", "", "sh error.sh {x}", "", "n"]
+        answers = ["net", "x", "1..9", "", "error", *how, "size", *how[:2], "sh size.sh {x}", *how[3:], "", "20s", "y"]
+        assert call(answers=answers).exit_code == 0
+        done = CliRunner().invoke(app, ["run", "study.yaml", "--quiet"])
+        assert done.exit_code == 0, done.output
+        assert "Confirmed front" in done.stdout
