@@ -1,10 +1,11 @@
-"""A newcomer's first five minutes, from an empty folder to the dashboard, with the commands that the README names."""
+"""A newcomer's first minutes, from an empty folder to a confirmed front, with what the README shows."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -21,6 +22,8 @@ from flexibo.history.events import Told
 
 pytestmark = pytest.mark.slow
 FIVE_MINUTES = 300.0
+TEN_MINUTES = 600.0
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture
@@ -108,3 +111,20 @@ def test_a_newcomer_sees_the_first_front_in_a_browser_within_five_minutes(folder
             server.send_signal(signal.SIGINT)
             server.communicate(timeout=60)
     assert time.monotonic() - start < FIVE_MINUTES
+
+
+def test_an_own_program_has_a_confirmed_front_within_ten_minutes(folder: Path) -> None:
+    start = time.monotonic()
+    section = README.partition("### Your own program")[2].partition("\n#")[0]
+    program, study, commands = re.findall(r"```(?:py|yaml|sh)\n(.*?)```", section, flags=re.DOTALL)
+    Path("pack.py").write_text(program, encoding="utf-8")
+    Path("pack.yaml").write_text(study, encoding="utf-8")
+    shown = [said(*shlex.split(line, comments=True)[1:]) for line in commands.splitlines()]
+    assert len(shown) == 4
+    assert "value read: seconds" in shown[0]
+    assert "Trying" not in shown[1]
+    assert "Confirmed front" in shown[-1]
+    with Study.load("sqlite:///pack.db") as stored:
+        assert len(stored.front()) > 1
+        assert all(stored.history.count(j) > 3 for j in range(2))
+    assert time.monotonic() - start < TEN_MINUTES
