@@ -10,9 +10,9 @@ import pytest
 
 from flexibo.study.stop_rules import RULES
 from flexibo.studyfile import read_study_file
+from flexibo.studyfile._executor import ARGUMENTS
 from flexibo.studyfile._objectives import OBJECTIVE_KEYS
 from flexibo.studyfile._options import OPTION_KEYS
-from flexibo.studyfile._executor import ARGUMENTS
 from flexibo.studyfile.command import IMPOSSIBLE, NOT_RUN
 from flexibo.studyfile.example import example_files
 from flexibo.studyfile.file import KEYS

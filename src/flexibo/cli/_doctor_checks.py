@@ -87,6 +87,7 @@ EXTRAS: Mapping[str, Extra] = MappingProxyType(  # optional packages, by the nam
         ),
     }
 )
+SINFO_SECONDS = 2.0  # how long SLURM may take to answer: nobody may have asked for it
 _REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)(\[[\w,]+\])?>=(?P<oldest>[\d.]+)")
 Version = Callable[[str], str]
 
@@ -229,10 +230,10 @@ def _slurm(limit: float) -> Iterator[Finding]:
     if shutil.which("sinfo") is None:
         yield Finding("Clusters", "slurm-cluster", "absent", "There is no SLURM here (no command sinfo).")
         return
-    status, said = output_of(["sinfo", "--noheader", "--format=%P"], limit=limit)
+    status, said = output_of(["sinfo", "--noheader", "--format=%P"], limit=min(limit, SINFO_SECONDS))
     partitions = ", ".join(said.split())
     text = f"SLURM does not answer: {said}" if status else f"SLURM answers; its partitions: {partitions}"
-    yield Finding("Clusters", "slurm-cluster", "wrong" if status else "good", text)
+    yield Finding("Clusters", "slurm-cluster", "absent" if status else "good", text)
 
 
 def _browser() -> Iterator[Finding]:

@@ -66,6 +66,21 @@ class TestStorages:
 
 
 class TestMachine:
+    def test_slurm_is_asked_for_its_partitions(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        program = tmp_path / "sinfo"
+        program.write_text("#!/bin/sh\nprintf 'cpu*\\ngpu\\n'")
+        program.chmod(0o755)
+        monkeypatch.setattr(checks, "SINFO_SECONDS", 60.0)
+        monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+        (finding,) = checks._slurm(60)
+        assert finding.state == "good"
+        assert mentions(finding.text, "cpu*", "gpu")
+        program.write_text("#!/bin/sh\nexit 1")
+        assert [one.state for one in checks._slurm(60)] == ["absent"]
+        program.unlink()
+        monkeypatch.setenv("PATH", str(tmp_path))
+        assert [one.state for one in checks._slurm(60)] == ["absent"]
+
     def test_gpus_come_from_their_driver(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         program = tmp_path / "nvidia-smi"
         program.write_text("#!/bin/sh\necho 'NVIDIA H200, 143771 MiB, 570.1'\n")
