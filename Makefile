@@ -31,7 +31,7 @@ $(STAMPS)/test: $(STAMPS)/run
 
 $(STAMPS)/bench: $(STAMPS)/test
 	$(INSTALL) 'torch==2.13.0'
-	$(INSTALL) -e '.[bench,dnn,dask,ray,notebook]'
+	$(INSTALL) -e '.[bench,dnn,dask,ray,notebook,mlflow,wandb,tensorboard]'
 	@touch $@
 
 $(STAMPS)/pythons: $(STAMPS)/test

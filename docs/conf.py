@@ -33,6 +33,7 @@ myst_enable_extensions = ["colon_fence", "deflist"]
 
 # `Name` in a docstring is a link where that name is documented, and code elsewhere.
 default_role = "py:obj"
+autodoc_mock_imports = ["mlflow", "tensorboard", "wandb"]  # the pages need no tracker
 autodoc_default_options = {"members": True, "member-order": "bysource"}
 autodoc_class_signature = "mixed"
 autodoc_typehints = "signature"

@@ -35,6 +35,7 @@ NEEDS = {
     "howto/optuna.md": ("optuna",),
     "howto/postgresql.md": ("psycopg",),
     "howto/slurm.md": ("submitit",),
+    "howto/trackers.md": ("mlflow", "wandb", "tensorboard"),
 }
 """What must be installed for the code of a page, beside what the tests need anyway."""
 SAYS = {
@@ -44,6 +45,7 @@ SAYS = {
     "howto/ax-botorch.md": ["evaluations for", "1 designs on the front before"],
     "howto/optuna.md": ["trials are on the front", "knee"],
     "howto/scikit-learn.md": ["model_size", "n_estimators=", "fits so far"],
+    "howto/trackers.md": ["the board has too little memory"],
     "howto/use-recorded-data.md": ["filters=256", "filters=16"],
     "parallel.md": ["of 900", "filters=128"],
 }

@@ -57,7 +57,7 @@ def _rehearsal(file: StudyFile, url: str, settings: Mapping[str, Any]) -> tuple[
     if is_begun:
         contents = study_copy(url, name).contents
         memory.commit(0, lambda _: list(contents))
-    return file.study(**{**settings, "storage": memory}), is_begun
+    return file.study(**{**settings, "storage": memory, "callbacks": ()}), is_begun
 
 
 def _is_stored(url: str, name: str) -> bool:

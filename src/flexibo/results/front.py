@@ -94,12 +94,12 @@ def front_columns(
     return columns
 
 
-def front_picture(rows: Sequence[FrontRow]) -> str:
+def front_picture(rows: Sequence[FrontRow], *, colour: str = "currentColor") -> str:
     """A small picture of confirmed designs as SVG; an empty text if there are none."""
     names = [name for name in (rows[0].values if rows else ()) if any(name in row.best for row in rows)]
     values = np.array([[row.values[name] for name in names] for row in rows])
     knee = next((n for n, row in enumerate(rows) if row.knee), None)
-    return picture(names, values, [row.number for row in rows], knee=knee)
+    return picture(names, values, [row.number for row in rows], knee=knee, colour=colour)
 
 
 def front_notes(rows: Sequence[FrontRow]) -> list[str]:

@@ -146,6 +146,11 @@ class Heartbeat:
             if worker not in signs or worker in _unsigned or self._is_gone(worker, signs[worker])
         }
 
+    def others(self) -> frozenset[str]:
+        """The other workers that are not known to be gone."""
+        signed = self._storage.workers()
+        return frozenset(signed) - {self.worker} - set(self.gone(signed))
+
     def forget(self, worker: str) -> None:
         """Remove the last beat of a worker that `gone` returned, unless there has been another one since.
 

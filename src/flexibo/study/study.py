@@ -81,6 +81,7 @@ class Study:
             or a reason to stop, or a list of these. What users queued is measured all the same.
         origin: Where the functions of a new study come from, ready for JSON; it is stored with the study.
         callbacks: A callable, or several, called with the study and each event, including those of other processes.
+            One that has a method `flush` has it called with the study when a run ends and when the study is closed.
 
     >>> study = Study({"x": (0.0, 1.0)}, ["a", "b"], budget=30, seed=0, n_initial=4)
     >>> study.run({"a": lambda design: (design["x"], 1.0), "b": lambda design: (1 - design["x"], 1.0)})
@@ -247,6 +248,16 @@ class Study:
     def spent(self) -> float:
         """What was spent, failed attempts included."""
         return self.history.spent
+
+    @property
+    def worker(self) -> str:
+        """The name of this process as a worker of the study; answers are stored with it."""
+        return self._heartbeat.worker
+
+    @property
+    def place(self) -> str:
+        """Where the study is stored: a file, or a URL without its secrets; empty if it is in memory."""
+        return self._log.log.place
 
     @property
     def pending(self) -> tuple[Evaluation, ...]:
@@ -601,6 +612,10 @@ class Study:
         found, reference = self.hand_over(), known_reference(self.predictor, self.history)
         return summarise(self.history, found, reference, method=self.method.name, stop=self._last_stop.known())
 
+    def live_workers(self) -> frozenset[str]:
+        """The names of the other workers of the study that are not known to be gone."""
+        return self._heartbeat.others()
+
     def refresh(self) -> None:
         """Learn what other processes wrote to a shared study; `ask`, `tell` and `front` do so themselves."""
         self._log.refresh(self._notify)
@@ -610,6 +625,7 @@ class Study:
 
         The study can be used again.
         """
+        self._flush_callbacks()
         self._heartbeat.leave(holds=bool(self._claims().held()))
         self._log.log.close()
 
@@ -634,7 +650,7 @@ class Study:
 
     def _repr_html_(self) -> str:
         """What is searched, how far it is, and the front, for notebooks."""
-        return study_html(self, method=self.method.name, place=self._log.log.place, stopped=self.stopped)
+        return study_html(self, method=self.method.name, place=self.place, stopped=self.stopped)
 
     def _claims(self) -> Claims:
         """What one call claims."""
@@ -655,8 +671,10 @@ class Study:
         """Measure what `source`, this study or its queue, asks; failures that stopped the study are forgiven."""
         if failing(self.history):
             self._commit(lambda: [Forgiven()])
-        place = self._log.log.place
-        run_until_stopped(self, source, means, self._claims(), progress=progress, idle=idle, place=place)
+        try:
+            run_until_stopped(self, source, means, self._claims(), progress=progress, idle=idle, place=self.place)
+        finally:
+            self._flush_callbacks()
 
     def _agree_on_stop_rules(self) -> None:
         """Store the named rules that were given, or use those that are stored."""
@@ -676,3 +694,12 @@ class Study:
                 callback(self, event)
             except Exception:
                 logger.exception("A callback failed on %s; the study continues.", type(event).__name__)
+
+    def _flush_callbacks(self) -> None:
+        """A run is over: callbacks that have a method `flush` finish what they are doing."""
+        for callback in self._callbacks:
+            try:
+                if (flush := getattr(callback, "flush", None)) is not None:
+                    flush(self)
+            except Exception:
+                logger.exception("A callback failed at the end of a run; the study is not affected.")

@@ -22,6 +22,7 @@ from flexibo.studyfile._fields import Fields
 from flexibo.studyfile._objectives import FileContext, check_manual, objectives_of
 from flexibo.studyfile._options import space_of
 from flexibo.studyfile._settings import check_whole, cost_of, initial_of, settings_of
+from flexibo.studyfile._trackers import TrackerChoice, trackers_of
 from flexibo.studyfile._yaml_nodes import MOST_BYTES, YamlMapping, YamlScalar, nodes_of
 from flexibo.studyfile.command import Command
 from flexibo.studyfile.functions import found
@@ -31,6 +32,7 @@ from flexibo.studyfile.template import Template, variable
 KEYS = (
     *("name", "method", "budget", "seed", "storage", "options", "designs", "valid", "objectives", "reference"),
     *("n_initial", "initial_designs", "stop", "executor", "logs", "lease", "candidates", "delta", "surrogate", "cost"),
+    "trackers",
 )
 SUFFIXES = (".yaml", ".yml")
 
@@ -59,6 +61,7 @@ class StudyFile:
     executor: ExecutorChoice
     settings: Mapping[str, Any]  # the other arguments of `flexibo.Study` that are in the file
     budget_is_duration: bool = False  # whether the budget has a unit of time
+    trackers: tuple[TrackerChoice, ...] = ()
 
     @property
     def path(self) -> Path:
@@ -95,6 +98,8 @@ class StudyFile:
     def study(self, **changed: Any) -> Study:
         """The study, new or resumed; `changed` are arguments of `flexibo.Study` that replace what the file says."""
         given = {"name": self.name, "storage": self.storage, **self.settings, **changed}
+        if "callbacks" not in given:
+            given["callbacks"] = [tracker.open() for tracker in self.trackers]
         return Study(self.space, self.objectives, origin=self.origin, **given)
 
     def joined(self, storage: str, name: str, *, lease: float | None = None) -> Study:
@@ -113,6 +118,7 @@ class StudyFile:
             storage=found,
             name=name,
             lease=self.settings.get("lease", LEASE) if lease is None else lease,
+            callbacks=[tracker.open() for tracker in self.trackers],
         )
 
 
@@ -189,14 +195,16 @@ def study_file_of(source: FileText, *, imports: bool = True) -> StudyFile:
     check_manual(fields)
     executor = executor_of(fields, list(measures) or [objective.name for objective in objectives], folder)
     storage = _storage(fields, name, folder)
+    trackers = trackers_of(fields, folder)
     if space is None or mistakes.found:
         raise mistakes.error()
     check_whole(fields, space, objectives, settings)
     mistakes.check()
     written = fields.table.get("budget")
     is_duration = isinstance(written, YamlScalar) and str(written.value).strip()[-1:] in UNITS
+    named = fields.has("storage")
     return StudyFile(
-        source, name, storage, fields.has("storage"), space, objectives, measures, executor, settings, is_duration
+        source, name, storage, named, space, objectives, measures, executor, settings, is_duration, trackers
     )
 
 
