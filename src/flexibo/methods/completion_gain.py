@@ -2,9 +2,11 @@
 
 A study hands over the designs of which every quantity was measured: the confirmed front. A design adds to it only when
 nothing of it is missing any more, so what counts is the hypervolume that the design, complete, is expected to add,
-divided by what all its missing parts cost together. The part that costs least is measured first: after a cheap reading
-the design may turn out not to be worth its expensive part, and another design takes its place. So cheap objectives are
-measured of many designs, and expensive ones of those that remain promising.
+divided by what all its missing parts cost together. The part that decides most per price is measured first: after a
+cheap reading the design may turn out not to be worth its expensive part, and another design takes its place. So cheap
+objectives are measured of many designs, and expensive ones of those that remain promising. A cheap reading that the
+models predict exactly decides nothing and is left for last. (Measured first, it would be bought of one design after
+the other: in a large space there is always one that seems a little better and of which it is missing.)
 
 For losses y with means mu and standard deviations sigma, D the confirmed front, P the quantities that are still missing
 and c_p the expected cost of each, the rate of a design is
@@ -17,8 +19,8 @@ of a design is scored with its share c_p / sum of the gain: divided by its own c
 Differences from that paper:
 - The expectation is a sum over the outcomes mu and mu +- sqrt(3) sigma of each missing quantity, with weights 2/3, 1/6
   and 1/6 (Gauss-Hermite). It is exact for polynomials and, unlike the exact one, ends at sqrt(3) standard deviations:
-  designs that would be good only if several unlikely things were true are not bought. With more than two missing
-  quantities the outcomes lie on the axes (`surprises`).
+  designs that would be good only if several unlikely things were true are not bought. With more than three quantities
+  the outcomes lie on the axes (`surprises`).
 - Beliefs may be skewed: sigma is that of the side of the mean to which a loss moves. (An energy of 900 that may be 90
   or 9,000 is never -3,000.)
 - A design that the budget cannot complete adds nothing.
@@ -50,26 +52,26 @@ from flexibo.pareto.region import pareto_region
 
 NEGLIGIBLE = 1e-4  # if nothing is expected to add more than this share of the front's volume, the models are doubted
 DOUBT = 2.0  # where models are doubted, the boxes are this many times as wide
-LATER = 0.5  # the weight of a part that is not the cheapest: for workers that cannot measure the cheapest one
+LATER = 0.5  # the weight of a part that is not the first one: for workers that cannot measure that
 REACH = math.sqrt(3.0)  # outcomes end at this many standard deviations
-MOST_IN_A_GRID = 2  # with more missing quantities than this, outcomes lie on the axes
+MOST_IN_A_GRID = 3  # with more quantities than this, outcomes lie on the axes
 
 
 def completion_gain(belief: Belief, rng: np.random.Generator) -> FloatArray:
     """What every candidate is expected to add to the confirmed front, shared among its missing bundles (m, b)."""
-    first = _first_feasible(belief)
-    if first is not None:
-        return _confirming_gain(belief, first)
+    feasible = _first_feasible(belief)
+    if feasible is not None:
+        return _confirming_gain(belief, feasible)
     parts, gains = missing_parts(belief), np.zeros(len(belief.mu))
-    rows = np.flatnonzero(_completable(belief, parts))
-    gains[rows] = improvement_of_the_front(belief, rows)
+    rows, effects = np.flatnonzero(_completable(belief, parts)), np.zeros(belief.mu.shape)
+    gains[rows], effects[rows] = _completions(belief, rows)
     if (belief.success * gains).max(initial=0.0) < NEGLIGIBLE * hypervolume(belief.front(), belief.reference):
         return _doubting_gain(belief, rng)
     shares = np.where(parts, belief.thetas, 0.0)
     total = (shares * _reached(belief, parts)).sum(axis=1)
     rates = np.divide(gains, total, out=np.zeros_like(gains), where=total > 0.0)
-    cheapest = np.argmin(np.where(parts, belief.prices, np.inf), axis=1)
-    weights = np.where(np.arange(parts.shape[1]) == cheapest[:, None], 1.0, LATER)
+    first = _first_parts(belief, parts, gains, effects)
+    weights = np.where(np.arange(parts.shape[1]) == first[:, None], 1.0, LATER)
     return np.asarray(rates[:, None] * shares * weights)
 
 
@@ -89,41 +91,75 @@ def _reached(belief: Belief, parts: BoolArray) -> FloatArray:
     return found
 
 
+def _first_parts(belief: Belief, parts: BoolArray, gains: FloatArray, effects: FloatArray) -> IntArray:
+    """The missing part (m,) of each candidate that is measured first: the one that decides most per price.
+
+    A part decides by how far its quantities move what the design adds, and by the chance that it fails. Of parts that
+    decide nothing the most expensive one is first.
+    """
+    moves = np.stack([effects[:, list(bundle)].sum(axis=1) for bundle in belief.bundles], axis=1)
+    decides = np.where(parts, moves + (1.0 - belief.chances) * gains[:, None], 0.0)
+    free = np.where(decides > 0.0, np.inf, 0.0)
+    rates = np.where(parts, np.divide(decides, belief.prices, out=free, where=belief.prices > 0.0), -1.0)
+    best = parts & (rates == rates.max(axis=1, keepdims=True))
+    return np.argmax(np.where(best, belief.prices, -1.0), axis=1)
+
+
 def improvement_of_the_front(belief: Belief, rows: IntArray) -> FloatArray:
     """The hypervolume (r,) that some candidates, once complete, are expected to add to the confirmed front."""
+    return _completions(belief, rows)[0]
+
+
+def _completions(belief: Belief, rows: IntArray) -> tuple[FloatArray, FloatArray]:
+    """What completing some candidates is expected to add (r,), and how far each quantity alone moves that (r, n)."""
     goals = Goals.of(len(belief.limits), belief.optimised, belief.limits)
     front, unknown = belief.front(), ~belief.known[rows]
-    gains = np.zeros(len(rows))
+    gains, effects = np.zeros(len(rows)), np.zeros(unknown.shape)
     for pattern in np.unique(unknown, axis=0):
         columns = np.flatnonzero(pattern).tolist()
         here = np.flatnonzero((unknown == pattern).all(axis=1))
         # What does not improve the front in the best outcome does not in any other.
         best = _outcomes(belief, rows[here], columns, np.full(len(columns), -REACH))
         here = here[_improves(goals, best, front, belief.reference) > 0.0]
-        nodes, weights = surprises(len(columns))
+        nodes, weights = surprises(len(columns), belief.known.shape[1])
         outcomes = np.concatenate([_outcomes(belief, rows[here], columns, surprise) for surprise in nodes])
-        gains[here] = weights @ _improves(goals, outcomes, front, belief.reference).reshape(len(nodes), -1)
-    return gains
+        added = _improves(goals, outcomes, front, belief.reference).reshape(len(nodes), -1)
+        gains[here] = weights @ added
+        effects[np.ix_(here, columns)] = _effects(nodes, weights, added)
+    return gains, effects
 
 
-def surprises(k: int) -> tuple[FloatArray, FloatArray]:
-    """Nodes (q, k) and weights (q,) of the expectation over k standard normal surprises.
+def _effects(nodes: FloatArray, weights: FloatArray, added: FloatArray) -> FloatArray:
+    """How far each of k surprises alone moves what is added (q, r) at the nodes (q, k): mean distances (r, k)."""
+    place = {tuple(node): q for q, node in enumerate(nodes.tolist())}
+    effects = np.zeros((added.shape[1], nodes.shape[1]))
+    for j in range(nodes.shape[1]):
+        calm = nodes.copy()
+        calm[:, j] = 0.0
+        effects[:, j] = weights @ np.abs(added - added[[place[tuple(node)] for node in calm.tolist()]])
+    return effects
 
-    A grid of the three nodes of Gauss and Hermite; for many, one node at 0 and two on each axis, exact for polynomials
-    of degree three.
 
-    >>> nodes, weights = surprises(1)
+def surprises(k: int, n: int) -> tuple[FloatArray, FloatArray]:
+    """Nodes (q, k) and weights (q,) of the expectation over k standard normal surprises, of n quantities.
+
+    A grid of the three nodes of Gauss and Hermite; for many quantities, one node at 0 and two on each axis, exact for
+    polynomials of degree three. A quantity whose deviation is 0 changes no expectation: the rule for k surprises is
+    that for k + 1 if one of them moves nothing. (Otherwise a design of which one thing more is known would seem better
+    or worse by the rule alone, and the same cheap quantity would be measured of one design after the other.)
+
+    >>> nodes, weights = surprises(1, 2)
     >>> (nodes.round(2) + 0.0).tolist(), weights.round(2).tolist()
     ([[0.0], [1.73], [-1.73]], [0.67, 0.17, 0.17])
-    >>> nodes, weights = surprises(4)
+    >>> nodes, weights = surprises(4, 5)
     >>> len(nodes), round(float(weights.sum()), 6)
     (9, 1.0)
     """
-    if k <= MOST_IN_A_GRID:
+    if n <= MOST_IN_A_GRID:
         three, own = (0.0, REACH, -REACH), (2 / 3, 1 / 6, 1 / 6)
         nodes = np.array(list(itertools.product(three, repeat=k))).reshape(-1, k)
         return nodes, np.array([math.prod(some) for some in itertools.product(own, repeat=k)])
-    square = max(3.0, float(k))
+    square = max(3.0, float(n))
     axes = math.sqrt(square) * np.eye(k)
     nodes = np.concatenate([np.zeros((1, k)), axes, -axes])
     return nodes, np.array([1.0 - k / square] + [0.5 / square] * (2 * k))

@@ -32,6 +32,7 @@ def test_the_stored_names_of_the_kinds_never_change() -> None:
         "rule",
         "idle",
         "queue",
+        "tried",
         "manual",
         "interrupted",
         "terminated",
