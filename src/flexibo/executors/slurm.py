@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import pickle
 import threading
 import time
@@ -53,6 +54,8 @@ from flexibo.executors.jobs import JobOptions, checked_by_objective, checked_opt
 from flexibo.history.events import FailureKind
 from flexibo.objectives import Objective
 
+waiting = logging.getLogger("flexibo.study.waiting")  # what a run waits for, which the command line prints
+
 JOBS = 4  # how many jobs are in the queue or run at a time
 FOLDER = "flexibo-jobs"
 POLL_SECONDS = 10.0  # how often to ask SLURM for the states of the jobs
@@ -61,6 +64,7 @@ PATIENCE_SECONDS = 600.0  # how long SLURM may not answer: it is restarted now a
 START_SECONDS = 7 * 86400.0
 GRACE_SECONDS = 60.0  # a job enforces its timeout itself; this many seconds later it is cancelled
 CLOSE_SECONDS = 90.0
+SAY_SECONDS = 60.0  # after this long in the queue users are told
 PLACE = "SLURM"  # the only place as far as we choose: SLURM chooses the machine
 
 WAITING = frozenset({"PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "RESV_DEL_HOLD", "SPECIAL_EXIT"})
@@ -174,6 +178,7 @@ class Sent:
     has_begun: bool = False
     ended: float | None = None  # when the job was first seen to be over, without an answer
     is_told: bool = False  # whether its end was reported
+    has_been_said: bool = False  # whether users were told that it waits
 
 
 class SlurmEngine:
@@ -373,6 +378,7 @@ class SlurmEngine:
             reason = f"SLURM put its job {sent.number} back into the queue."
             return AttemptLost(attempt, reason, True, is_machine=True)
         elif state.name in WAITING:
+            self._say_waiting(sent, state, now)
             limit = min(self._start_timeout, self._patience) if state.reason in HOPELESS else self._start_timeout
             is_late = now - sent.since >= limit
             return AttemptEnded(attempt, self._not_started(sent, state, limit)) if is_late else None
@@ -383,6 +389,14 @@ class SlurmEngine:
             self._look_into_folder(attempt, sent)
             return self._loss(attempt, sent, state) if attempt in self._sent else None
         return None
+
+    @staticmethod
+    def _say_waiting(sent: Sent, state: JobState, now: float) -> None:
+        """Say once that a job waits: nothing else happens, perhaps for days."""
+        if not sent.has_been_said and now - sent.since >= SAY_SECONDS:
+            sent.has_been_said = True
+            why = f" ({state.reason})" if state.reason else ""
+            waiting.info("Job %s of %r waits in the queue of SLURM%s.", sent.number, sent.job.objective.name, why)
 
     def _not_started(self, sent: Sent, state: JobState, seconds: float) -> Fault:
         why = f" (SLURM's reason: {state.reason})" if state.reason else ""

@@ -127,6 +127,17 @@ class TestSlurmEngine:
         assert (outcome.values, outcome.cost) == ({"error": 1.0}, 0.5)
         assert not bench.queue.folder_of("1").exists()
 
+    def test_that_a_job_waits_is_said_once(self, bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+        caplog.set_level("INFO", logger="flexibo.study.waiting")
+        bench.submit()
+        bench.after(59)
+        assert caplog.messages == []
+        bench.after(1)
+        bench.after(100)
+        [message] = caplog.messages
+        assert "'error'" in message
+        assert "Priority" in message
+
     def test_there_is_room_for_n_jobs_whatever_they_need(self, bench: Bench) -> None:
         for number in range(2):
             assert bench.executor.has_room(ENERGY)
