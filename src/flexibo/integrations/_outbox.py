@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import atexit
 import logging
+import socket
 import threading
 import time
 import weakref
 from collections import deque
 from collections.abc import Callable
 from typing import Generic, TypeVar
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from flexibo._internal.text import printable_line, shortened
 
 Session = TypeVar("Session")
 PAUSES = (1.0, 2.0, 5.0, 10.0, 30.0, 60.0)  # seconds before sending again what a server did not take
 THREAD_PREFIX = "flexibo-"
+PROBE_SECONDS = 5.0
 
 logger = logging.getLogger(__name__)
 _open: weakref.WeakSet[Outbox] = weakref.WeakSet()  # type: ignore[type-arg]
@@ -110,6 +114,14 @@ class Outbox(Generic[Session]):
         level = logging.DEBUG if self._has_warned else logging.WARNING
         self._has_warned = True
         logger.log(level, "%s The study continues; what is missing there is added when it is resumed.", what)
+
+
+def check_answers(uri: str) -> None:
+    """Raise an error if nobody answers at a URI: libraries of trackers may try for minutes before they say so."""
+    parts = urlsplit(uri)
+    if parts.scheme in ("http", "https") and parts.hostname and not getproxies():
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        socket.create_connection((parts.hostname, port), timeout=PROBE_SECONDS).close()
 
 
 def is_misuse(error: Exception) -> bool:

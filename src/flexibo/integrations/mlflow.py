@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import logging
 import re
-import socket
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
-from urllib.request import getproxies
 
 from flexibo.errors import missing_extra
 from flexibo.history.events import cut
-from flexibo.integrations._outbox import THREAD_PREFIX, is_misuse
+from flexibo.integrations._outbox import THREAD_PREFIX, check_answers, is_misuse
 from flexibo.integrations._tracking import (
     PATIENCE_SECONDS,
     TrackedEvaluation,
@@ -35,7 +32,6 @@ STUDY, NUMBER, PARENT, NOTE = "flexibo.study", "flexibo.number", "mlflow.parentR
 REFUSALS = ("INVALID_PARAMETER_VALUE", "BAD_REQUEST", "RESOURCE_ALREADY_EXISTS", "MALFORMED_REQUEST")
 LONGEST_KEY, LONGEST_TEXT = 250, 5_000
 PER_PAGE = 1_000
-PROBE_SECONDS = 5.0
 
 
 class MLflowTracker(Tracker):
@@ -84,7 +80,7 @@ class _MLflowSession:
 
     def __init__(self, client: MlflowClient, study: TrackedStudy, experiment: str, tags: Mapping[str, str]) -> None:
         self._client = client
-        _check_answers(client.tracking_uri)
+        check_answers(client.tracking_uri)
         self._experiment = _experiment(client, experiment)
         self._run = self._found(study) or self._created(study, tags)
 
@@ -103,7 +99,7 @@ class _MLflowSession:
 
     def record(self, evaluation: TrackedEvaluation) -> None:
         """Record an evaluation as a nested run."""
-        _check_answers(self._client.tracking_uri)
+        check_answers(self._client.tracking_uri)
         failed = f"\n\nFailed: {evaluation.reason}" if evaluation.is_failed else ""
         own = {f"flexibo.{name}": text for name, text in evaluation.texts.items()}
         tags = {PARENT: self._run, NOTE: f"{evaluation.why}{failed}", **own}
@@ -122,7 +118,7 @@ class _MLflowSession:
 
     def show(self, front: TrackedFront) -> None:
         """Replace the front among the artifacts."""
-        _check_answers(self._client.tracking_uri)
+        check_answers(self._client.tracking_uri)
         for name, text in front.files.items():
             self._client.log_text(self._run, text, name)
         self._client.log_batch(self._run, metrics=_metrics(front.metrics, round(1000 * front.time), front.step))
@@ -219,14 +215,6 @@ def _text(value: object) -> str:
 
 def _is_refusal(error: Exception) -> bool:
     return is_misuse(error) or (isinstance(error, MlflowException) and error.error_code in REFUSALS)
-
-
-def _check_answers(uri: str) -> None:
-    """Raise an error if nobody answers at a URI; MLflow itself would try for minutes before it says so."""
-    parts = urlsplit(uri)
-    if parts.scheme in ("http", "https") and parts.hostname and not getproxies():
-        port = parts.port or (443 if parts.scheme == "https" else 80)
-        socket.create_connection((parts.hostname, port), timeout=PROBE_SECONDS).close()
 
 
 def _is_of_others(record: logging.LogRecord) -> bool:

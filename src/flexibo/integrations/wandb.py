@@ -12,6 +12,7 @@ from typing import Any
 from flexibo._internal.text import printable_line, shortened
 from flexibo.errors import InvalidValueError, missing_extra
 from flexibo.history.events import cut
+from flexibo.integrations._outbox import check_answers
 from flexibo.integrations._tracking import (
     PATIENCE_SECONDS,
     TrackedEvaluation,
@@ -29,6 +30,7 @@ except ImportError as error:
 MODES = ("online", "offline")
 LONGEST_NAME = 100  # of a run or a group
 INIT_SECONDS = 30.0
+OFFLINE = "-offline"  # the end of the identifier of a run that the server did not take
 
 logger = logging.getLogger(__name__)
 
@@ -97,7 +99,7 @@ class _WandbSession:
 
     def recorded(self) -> set[int]:
         """The numbers of the evaluations whose runs are in the folder."""
-        pattern = re.compile(rf"run-.*-{self._study.key}-(\d+)$")
+        pattern = re.compile(rf"run-.*-{self._study.key}-(\d+)(?:{OFFLINE})?$")
         names = (path.name for path in Path(self._run.settings.wandb_dir).iterdir() if path.is_dir())
         return {int(found.group(1)) for found in map(pattern.search, names) if found}
 
@@ -162,6 +164,8 @@ class _WandbSession:
             **self._settings,
         }
         about |= {"settings": settings, "reinit": "create_new"}
+        if self._mode != "offline":
+            self._check_server()
         how: dict[str, Any] = (
             {"mode": self._mode} if self._mode == "offline" else {"mode": self._mode, "resume": "allow"}
         )
@@ -171,7 +175,14 @@ class _WandbSession:
             if self._mode == "offline":
                 raise
             self._go_offline(printable_line(shortened(str(error))))
-            return wandb.init(**about, mode="offline")
+            return wandb.init(**about | {"id": f"{identifier}{OFFLINE}"}, mode="offline")  # the other one is in use
+
+    def _check_server(self) -> None:
+        """Go offline if the server does not answer, before W&B tries for minutes."""
+        try:
+            check_answers(str(wandb.setup().settings.base_url))
+        except OSError as error:
+            self._go_offline(f"the server does not answer ({printable_line(error)})")
 
     def _go_offline(self, why: str) -> None:
         self._mode = "offline"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
+import socket
 import threading
 
 import pytest
 
-from flexibo.integrations._outbox import PAUSES, Outbox, is_misuse
+from flexibo.integrations._outbox import PAUSES, Outbox, check_answers, is_misuse
 
 
 def test_everything_is_sent_in_order_and_connecting_is_done_once() -> None:
@@ -67,6 +68,21 @@ def test_what_is_refused_is_dropped_and_the_rest_is_sent(caplog: pytest.LogCaptu
     assert outbox.flush(10.0) == 0
     assert sent == [4, 2]
     assert len(caplog.records) == 1
+
+
+def test_a_server_is_asked_whether_it_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flexibo.integrations._outbox.getproxies", dict)
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        uri = f"http://127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(OSError, match="refused"):
+            check_answers(uri)
+        monkeypatch.setattr("flexibo.integrations._outbox.getproxies", lambda: {"http": "proxy"})
+        check_answers(uri)
+        monkeypatch.setattr("flexibo.integrations._outbox.getproxies", dict)
+        server.listen()
+        check_answers(uri)
+    check_answers("sqlite:///mlflow.db")
 
 
 @pytest.mark.parametrize(("error", "is_wrong"), [(TypeError(), True), (KeyError(), True), (OSError(), False)])

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import re
+import socket
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -84,6 +86,21 @@ def test_without_a_key_runs_are_kept_here_with_one_warning(tmp_path: Path, caplo
 
     study = tracked_run(WandbTracker("nets", folder=tmp_path / "runs", patience=120), budget=4)
     assert study.stopped
+    assert len(contents(tmp_path / "runs")) == len(study.history.asked) + 1
+    warned = [record for record in caplog.records if record.name.startswith("flexibo.integrations")]
+    assert len([record for record in warned if record.levelno >= logging.WARNING]) == 1
+
+
+def test_a_server_that_does_not_answer_is_one_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from flexibo.integrations.wandb import WandbTracker
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # nobody listens
+        where = SimpleNamespace(settings=SimpleNamespace(base_url=f"http://127.0.0.1:{taken.getsockname()[1]}"))
+        monkeypatch.setattr("wandb.setup", lambda: where)
+        study = tracked_run(WandbTracker("nets", mode="online", folder=tmp_path / "runs", patience=120), budget=4)
     assert len(contents(tmp_path / "runs")) == len(study.history.asked) + 1
     warned = [record for record in caplog.records if record.name.startswith("flexibo.integrations")]
     assert len([record for record in warned if record.levelno >= logging.WARNING]) == 1
