@@ -13,13 +13,14 @@ from benchmarks.soak.attacks import failed_over
 from benchmarks.soak.databases import postgresql, sqlite_file
 from tests.command_line import good
 from tests.postgres import server
-from tests.unit.storage.files import lose_last
+from tests.unit.storage.files import execute, lose_last
 from tests.unit.study.small_studies import answered, asked, opened, robbed
 
 from flexibo import Study
 from flexibo.errors import InvalidValueError
 from flexibo.history.events import Added, Evaluation, Spent, Told
 from flexibo.storage import LogReplacedError, MemoryStorage, StorageError
+from flexibo.storage.base import NewerSchemaError
 from flexibo.storage.sql import SQLStorage
 from flexibo.study import _run, event_log
 
@@ -135,6 +136,22 @@ def test_answers_that_an_older_file_in_place_of_the_used_one_lacks_are_brought_b
     again = Study.load(f"sqlite:///{path}")
     values = [value for event in again.events if isinstance(event, Told | Added) for value in event.values.values()]
     assert sorted(values) == [1.0, 2.0, 3.0]
+
+
+def test_a_study_that_a_newer_version_took_over_is_no_damage_and_what_was_measured_is_kept(url: str) -> None:
+    study = opened(url)
+    held = asked(study)
+    execute(url, "UPDATE flexibo SET schema = schema + 1")
+    for _ in range(3):
+        with pytest.raises(NewerSchemaError, match=r"study\.unstored\.jsonl"):
+            study.tell(held, 777.0, cost=1.0)
+    with pytest.raises(NewerSchemaError):
+        study.ask()
+    execute(url, "UPDATE flexibo SET schema = schema - 1")  # as an updated worker sees it
+    good("import", "study.unstored.jsonl", "--storage", url)
+    again = Study.load(url)
+    assert [dict(m.values) for m in again.history.measurements] == [{held.objective: 777.0}]
+    assert again.spent == 1.0
 
 
 def test_a_claim_that_was_lost_and_replaced_by_an_equal_one_is_not_answered_with_the_old_token(url: str) -> None:

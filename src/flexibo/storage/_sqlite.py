@@ -28,7 +28,7 @@ from flexibo.storage._frozen_writers import finish_frozen_writes, writers
 from flexibo.storage._schema import bring_up_to_date
 from flexibo.storage._sqlite_inspection import check_place, file_uri, may_be_written, reading_options, schema_of
 from flexibo.storage._urls import rescue_advice
-from flexibo.storage.base import LogReplacedError, StorageError
+from flexibo.storage.base import LogReplacedError, NewerSchemaError, StorageError
 
 logger = logging.getLogger(__name__)
 # Python 3.10 does not expose SQLite's error codes; its messages have not changed in twenty years.
@@ -181,6 +181,8 @@ class SQLite:
             return
         try:
             yield end_in_file(self.path, study)
+        except NewerSchemaError:  # it is whole
+            raise
         except StorageError as error:
             raise self._overwritten("" if isinstance(error, LogReplacedError) else str(error)) or error from None
         self._watch.examined(stamp)

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from flexibo.history.events import Evaluation, Event, Failed, Told
 from flexibo.storage import LogReplacedError
+from flexibo.storage.base import NewerSchemaError
 from flexibo.study.answers import NeverAskedError, answer_events
 from flexibo.study.event_log import EventLog, Notify
 from flexibo.study.unstored import UnstoredAnswer, keep
@@ -41,7 +42,7 @@ class GuardedLog:
         """Store an answer; one that does not fit the stored study is refused, and kept in a file beside it."""
         try:
             self.commit(lambda: answer_events(self.log.history, evaluation, given), notify)
-        except (NeverAskedError, LogReplacedError) as error:
+        except (NeverAskedError, LogReplacedError, NewerSchemaError) as error:
             raise type(error)(f"{error} {self.keep(evaluation, given, str(error))}".strip()) from None
 
     def keep(self, evaluation: Evaluation, given: Told | Failed, why: str) -> str:

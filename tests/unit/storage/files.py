@@ -21,11 +21,16 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def lose_last(url: str) -> None:
     """Lose the last event of the study, as a fail-over to a copy that lags behind does."""
+    execute(
+        url, "DELETE FROM flexibo_events WHERE number = (SELECT max(number) FROM flexibo_events WHERE study = 'study')"
+    )
+
+
+def execute(url: str, statement: str) -> None:
+    """Change a database without the library."""
     engine = sa.create_engine(url)
     with engine.begin() as connection:
-        connection.exec_driver_sql(
-            "DELETE FROM flexibo_events WHERE number = (SELECT max(number) FROM flexibo_events WHERE study = 'study')"
-        )
+        connection.exec_driver_sql(statement)
     engine.dispose()
 
 
