@@ -38,7 +38,8 @@ cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot im
 
 CLUSTERS = {"dask": "distributed", "ray": "ray", "slurm": "submitit"}
 """The packages of the executors that take long to start."""
-NAMES = [pytest.param(name, marks=pytest.mark.slow if name in CLUSTERS else ()) for name in EXECUTORS]
+MARKS = dict.fromkeys(CLUSTERS, pytest.mark.slow) | {"slurm": pytest.mark.long}  # a process for each evaluation
+NAMES = [pytest.param(name, marks=MARKS.get(name, ())) for name in EXECUTORS]
 
 
 @pytest.fixture(scope="module", params=NAMES)
