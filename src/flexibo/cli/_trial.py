@@ -12,7 +12,7 @@ from flexibo._internal.numbers import format_number, format_spent
 from flexibo._internal.text import printable_line, shortened
 from flexibo.cli._detail import Tries
 from flexibo.cli._exit_status import ExitStatus
-from flexibo.cli._logs import complain
+from flexibo.cli._logs import complain, failures_logged_once
 from flexibo.cli._measure import is_interrupted
 from flexibo.cli._outcome import Report, facts
 from flexibo.cli._progress_lines import printed_lines, values_text
@@ -62,7 +62,8 @@ class Trial:
                 more = "" if self.about.tries is Tries.ONLY else " before the study runs (--no-try leaves this out)"
                 typer.echo(f"Trying {counted(len(names), 'objective')} once{more}.")
             told: Executor = TellingExecutor(executor, self.study, names) if tells else executor
-            self.outcomes = self.study.try_out(functions, executor=told)
+            with failures_logged_once():
+                self.outcomes = self.study.try_out(functions, executor=told)
         if not self.ends_run and self.outcomes and not is_interrupted(self.study) and not self.about.is_quiet:
             typer.echo("Each gave a value, which counts; now the study runs.")
         return not self.ends_run and not is_interrupted(self.study)
@@ -170,5 +171,8 @@ def outcome_lines(study: Study, outcome: Outcome) -> Iterator[str]:
     history = study.history
     cost = format_spent(outcome.cost, None, history.cost_unit or ("s" if outcome.timed else ""))
     took = "" if outcome.seconds is None else f", took {format_number(outcome.seconds, 3)} s"
-    came = "no value" if outcome.values is None else f"value read: {values_text(history, outcome.values)}"
-    yield printable_line(f"{came}, cost {cost}{took}")
+    if outcome.values is None:
+        came = f"no value: {shortened(outcome.reason, MOST_CHARACTERS)}; "
+    else:
+        came = f"value read: {values_text(history, outcome.values)}, "
+    yield printable_line(f"{came}cost {cost}{took}")
