@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -127,4 +129,43 @@ def test_hostile_texts_are_text_in_every_cell_and_in_the_details(chrome: Browser
         wait_for(chrome, lambda: " of 4" in chrome.run(COUNT), "the filter")
         assert chrome.run("return window.harm") is None
         assert chrome.run("return document.querySelectorAll('main img, main script').length") == 0
+        chrome.driver.get("about:blank")
+
+
+def test_two_studies_are_drawn_in_one_picture_or_a_sentence_says_why_not(chrome: Browser, url: str) -> None:
+    for name, objectives in (("one", ["a", "b"]), (HARM, ["a", "b"]), ("other", ["a", Objective("b", unit="J")])):
+        with Study({"x": (0.0, 1.0)}, objectives, name=name, storage=url, seed=0, n_initial=3, budget=8) as study:
+            study.run({"a": lambda d: (d["x"], 1.0), "b": lambda d: (1 - d["x"], 1.0)}, progress=False)
+    with dashboard(url) as running:
+        ids = [wait_until(lambda name=name: running.study(name), "it is read")["id"] for name in ("one", HARM, "other")]
+        overlay = "document.flexiboDashboard?.comparison?.overlays[0]"
+        chrome.open(f"{running.address}#study={ids[0]}&with={ids[1]}")
+        shown = wait_for(chrome, f"return {overlay}?.chart && {overlay}.element.innerText", "both fronts")
+        assert HARM in shown
+        assert "one" in shown
+        assert chrome.run(f"return {overlay}.element.querySelectorAll('canvas').length") == 1
+        chrome.run(f"location.hash = 'study={ids[0]}&with={ids[2]}'")
+        wait_for(chrome, f"return {overlay}?.chart && {overlay}.element.innerText.includes('b [J]')", "a sentence")
+        assert chrome.run("return window.harm") is None
+        chrome.driver.get("about:blank")
+
+
+def test_a_command_is_copied_as_it_is_shown(chrome: Browser, url: str) -> None:
+    value = "it's \\ $(touch pwned) `id` \u202e\x1b é"
+    with Study({"x": [value, "b"]}, ["a", "b"], name="a b'c", storage=url, seed=0, n_initial=2, budget=4) as study:
+        study.run({"a": lambda d: (1.0, 1.0), "b": lambda d: (2.0, 1.0)}, progress=False)
+    with dashboard(url) as running:
+        wait_until(lambda: running.study("a b'c"), "the study is read")
+        chrome.open(running.address)
+        wait_for(chrome, "return document.flexiboDashboard?.page?.evaluations", "the page")
+        chrome.run(f"{TABLE}.element.scrollIntoView()")
+        wait_for(chrome, f"return {TABLE}.table?.getDataCount() > 0", "rows")
+        rows = f"return {TABLE}.table.getRows().map((row) => row.getData()).find((row) => row.o0 !== 'b').id"
+        chrome.run(f"{TABLE}.open({chrome.run(rows)})")
+        command = wait_for(chrome, "return document.querySelector('.chosen .command code')?.textContent", "a command")
+        assert command.isprintable()
+        words = shlex.split(command)
+        assert words[:2] == ["flexibo", "enqueue"]
+        assert json.loads(words[2]) == {"x": value}
+        assert words[3:] == ["--storage", url, "--name", "a b'c"]
         chrome.driver.get("about:blank")

@@ -130,9 +130,8 @@ def _check_picture(out: Path, picture: str) -> None:
 
 def _found(study: Study, *, measured: bool, possible: bool) -> HandOver:
     from flexibo.results.promising import Promising
-    from flexibo.views.front import hand_over_view
 
-    found = hand_over_view(study, include="possible" if possible else "probable")
+    found = study.hand_over(include="possible" if possible else "probable")
     return replace(found, promising=Promising()) if measured else found
 
 

@@ -21,6 +21,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from flexibo._internal.text import printable_line
 from flexibo.dashboard.access import READ_ONLY, Access, AccessControl
 from flexibo.dashboard.background_views import LIMIT, SOON, UNREAD, VIEWS, BackgroundViews, ViewRequest, slice_request
+from flexibo.dashboard.commands import copyable_commands
 from flexibo.dashboard.follower import Follower, GrowingCopy
 from flexibo.dashboard.live_feed import MOST_PAGES, LiveFeed
 from flexibo.dashboard.metrics import TEXT_TYPE, Metrics, is_fresh
@@ -73,7 +74,8 @@ class StudyDetails:
                 self._of_version = follower.version, _of_version(follower.copy, copy)
             queue = status.in_flight(copy, follower.copy.pending(), summary["now"])
             reserved = reserved_cost(copy.study.history)
-        return summary | self._of_version[1] | {"queue": queue, "reserved": reserved}
+            commands = copyable_commands(follower.url, follower.name, copy.study.history.origin)
+        return summary | self._of_version[1] | {"queue": queue, "reserved": reserved, "commands": commands}
 
 
 @dataclass(frozen=True, slots=True)

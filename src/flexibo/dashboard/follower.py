@@ -134,7 +134,7 @@ class Follower:
         self.generation = 0  # grows when another study takes the place of this one
         self.version = _version(0, [])
         """Changes whenever the study does, and differs between studies, also those of other dashboards."""
-        self._url = url
+        self.url = url  # it may have a password: it is never sent
         self._clock = clock
         self._stored, self._ends = 0, NO_ENDS
         self._was_read = False
@@ -209,7 +209,7 @@ class Follower:
     def _read(self) -> list[Content]:
         """The new events; if another study took the place of this one, all of its events."""
         known = len(self.contents)
-        with closing(SQLStorage(self._url, self.name, create=False, patience=PATIENCE)) as storage:
+        with closing(SQLStorage(self.url, self.name, create=False, patience=PATIENCE)) as storage:
             found = storage.read(max(0, known - 1))
             if known and (not found or found[0] != self.contents[-1]):
                 self._restart()

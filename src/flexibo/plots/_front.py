@@ -54,8 +54,6 @@ def front(study: Study, ax: Axes | None = None) -> Axes:
     ax.set_xlabel(style.objective_label(first))
     ax.set_ylabel(style.objective_label(second))
     draw_bounds(ax, first, second)
-    if view.approximate:
-        style.note(ax, "models fitted to a subset of the evaluations")
     style.legend(ax)
     return ax
 
@@ -86,6 +84,9 @@ def draw_points(ax: Axes, view: FrontView, first: Axis, second: Axis) -> None:
         x, y = _coordinates(bulge, first), _coordinates(bulge, second)
         ax.plot(x, y, label="knee, the best compromise", zorder=4, **style.KNEE)
     _frame(ax, placed, first, second)
+    numbered = [point for point in placed if point.number]
+    both = zip(_coordinates(numbered, first), _coordinates(numbered, second), numbered, strict=True)
+    style.numbers(ax, [(x, y, point.number) for x, y, point in both])
     _draw_unplaced(ax, view, first, second)
 
 
@@ -148,7 +149,7 @@ def _frame(ax: Axes, placed: Sequence[FrontPoint], first: Axis, second: Axis) ->
     for side, axis in sides:
         bars = [axis.bar(value, spread) for value, spread in _spreads(best, axis)]
         others = [*_coordinates(placed, axis), *([] if axis.bound is None else [axis.bound])]
-        style.scale(ax, side, _coordinates(shown, axis), log=axis.log, bars=bars, others=others)
+        style.scale(ax, side, _coordinates(shown, axis), log=axis.log, whole=axis.whole, bars=bars, others=others)
 
 
 def _draw_unplaced(ax: Axes, view: FrontView, first: Axis, second: Axis) -> None:
@@ -162,7 +163,7 @@ def _draw_unplaced(ax: Axes, view: FrontView, first: Axis, second: Axis) -> None
             _mark(ax, values, upright=own is second, label=None if is_labelled else "measured in one objective only")
             is_labelled = True
             if len(values) == len(_coordinates(view.points, own)):  # no other value set the limits of this axis
-                style.scale(ax, "y" if own is second else "x", values, log=own.log)
+                style.scale(ax, "y" if own is second else "x", values, log=own.log, whole=own.whole)
         elif view.points and not _coordinates(view.points, own):
             side.set_ticks([])
 

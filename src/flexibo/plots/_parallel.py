@@ -12,6 +12,7 @@ from flexibo.plots import style
 from flexibo.plots.style import LOOKS, OTHER
 from flexibo.study import Study
 from flexibo.views import ParallelView, parallel_view
+from flexibo.views.axes import are_whole
 from flexibo.views.parallel import Line, ParallelAxis
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class _Scale:
     log: bool
     names: tuple[str, ...] | None  # the texts of its values; None for numbers
     values: tuple[float, ...] = ()  # the different numbers on it, if they are few
+    whole: bool = False  # whether all numbers on it are whole
 
     def position(self, value: float | str | None) -> float:
         """The position of a value; NaN for None."""
@@ -57,9 +59,8 @@ class _Scale:
             return style.log_ticks(math.exp(self.low), math.exp(self.high))
         from matplotlib.ticker import MaxNLocator
 
-        return [
-            float(mark) for mark in MaxNLocator(5).tick_values(self.low, self.high) if self.low <= mark <= self.high
-        ]
+        marks = MaxNLocator(5, integer=self.whole).tick_values(self.low, self.high)
+        return [float(mark) for mark in marks if self.low <= mark <= self.high]
 
 
 def parallel(study: Study, ax: Axes | None = None) -> Axes:
@@ -96,7 +97,7 @@ def _scale(axis: ParallelAxis, values: Sequence[float | str | None]) -> _Scale:
     log = axis.log and min(known) > 0
     low, high = (math.log(min(known)), math.log(max(known))) if log else (min(known), max(known))
     few = sorted(set(known))
-    return _Scale(low, high, log, None, tuple(few) if len(few) <= FEW else ())
+    return _Scale(low, high, log, None, tuple(few) if len(few) <= FEW else (), are_whole(known))
 
 
 def _draw_lines(ax: Axes, lines: Sequence[Line], scales: Sequence[_Scale], kind: str) -> None:

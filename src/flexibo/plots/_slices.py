@@ -14,6 +14,7 @@ from flexibo.plots import style
 from flexibo.plots.style import INK, REGION
 from flexibo.study import Study
 from flexibo.views import Axis, ImportanceView, SliceView, importance_view, slice_view
+from flexibo.views.axes import are_whole
 from flexibo.views.slices import SliceAxis
 
 if TYPE_CHECKING:
@@ -191,6 +192,8 @@ def _scale_option(ax: Axes, side: Any, axis: SliceAxis) -> None:
     if axis.is_number and axis.log:
         numbers = [float(value) for value in axis.values]
         style.set_log(ax, side, min(numbers), max(numbers))
+    elif axis.is_number and are_whole(map(float, axis.values)):
+        style.set_whole(ax, side)
     elif not axis.is_number:
         names = [style.text(value, longest=12) for value in axis.values]
         (ax.set_xticks if side == "x" else ax.set_yticks)(range(len(names)), names)

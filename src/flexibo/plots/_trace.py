@@ -33,10 +33,20 @@ def hypervolume(study: Study, ax: Axes | None = None) -> Axes:
 def region(study: Study, ax: Axes | None = None) -> Axes:
     """Draw the volume of the Pareto region when each evaluation was asked, against the cost spent by then."""
     ax, view = ax or style.new_axes(), trace_view(study)
-    rows = zip(view.rows["spent"], view.rows["cost"], view.rows["region_volume"], strict=True)
-    known = sorted((spent - cost, volume) for spent, cost, volume in rows if volume is not None)
+    columns = (view.rows[name] for name in ("spent", "cost", "region_volume", "rise"))
+    known = sorted(
+        (spent - cost, volume, bool(rise))
+        for spent, cost, volume, rise in zip(*columns, strict=True)
+        if volume is not None
+    )
     if known:
-        x, y = zip(*known, strict=True)
+        x, y, _ = zip(*known, strict=True)
+        rises = [place[:2] for place in known if place[2]]
+        if rises:
+            label = "grew: wider predictions, a failure or new results"
+            ax.plot(
+                *zip(*rises, strict=True), "^", color=style.LOOKS["front-promising"].colour, markersize=5, label=label
+            )
         ax.step(x, y, where="post", color=INK, linewidth=1.6)
         style.scale(ax, "y", y, log=is_wide(y))
     else:

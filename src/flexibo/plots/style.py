@@ -126,13 +126,14 @@ def scale(
     values: Sequence[float],
     *,
     log: bool,
+    whole: bool = False,
     bars: Sequence[tuple[float, float]] = (),
     others: Sequence[float] = (),
 ) -> None:
     """Set the limits of an axis so that it shows these values with a margin.
 
-    Positive values get a logarithmic scale if `log`. The ends of error bars are shown unless they are very long, other
-    values if they are near.
+    Positive values get a logarithmic scale if `log`, and `whole` ones only whole numbers as ticks. The ends of error
+    bars are shown unless they are very long, other values if they are near.
     """
     if not values:
         return
@@ -142,10 +143,42 @@ def scale(
         set_log(ax, side, low, high)
     else:
         _set_offset(ax, side, is_whole=(high - low) >= SAME * max(abs(low), abs(high)))
+        if whole:
+            set_whole(ax, side)
     first, last = _extent([_place(v, log=is_log) for v in (low, high)], bars, others, log=is_log)
     margin = MARGIN * ((last - first) or (0.1 if is_log else abs(last) or 1.0))
     ends = (first - margin, last + margin)
     (ax.set_xlim if side == "x" else ax.set_ylim)(*(10.0**end if is_log else end for end in ends))
+
+
+def set_whole(ax: Axes, side: Literal["x", "y"]) -> None:
+    """Put the ticks of an axis at whole numbers."""
+    from matplotlib.ticker import MaxNLocator
+
+    (ax.xaxis if side == "x" else ax.yaxis).set_major_locator(MaxNLocator("auto", integer=True, steps=[1, 2, 5, 10]))
+
+
+def numbers(ax: Axes, places: Sequence[tuple[float, float, int]]) -> None:
+    """Write numbers beside points (x, y, number) of axes whose limits are set; not where one would cover another."""
+    taken: list[tuple[float, float]] = []
+    points_per_pixel = 72.0 / ax.figure.dpi
+    for x, y, number in places:
+        left, bottom = (float(end) * points_per_pixel for end in ax.transData.transform((x, y)))
+        if any(
+            abs(left - other) < 5.0 * len(str(number)) + 2.0 and abs(bottom - height) < 8.0 for other, height in taken
+        ):
+            continue
+        taken.append((left, bottom))
+        ax.annotate(
+            str(number),
+            (x, y),
+            xytext=(4, 3),
+            textcoords="offset points",
+            fontsize=7,
+            color="0.25",
+            zorder=6,
+            annotation_clip=True,
+        )
 
 
 def _set_offset(ax: Axes, side: Literal["x", "y"], *, is_whole: bool) -> None:

@@ -2,7 +2,8 @@
 
 Fitting a Gaussian process to s evaluations takes O(s^3). A picture must not take minutes, so if an objective has more
 than `LIMIT` evaluations, the models for pictures are fitted to a fixed random subset of `LIMIT` of them. Measured
-values are shown as measured; only predictions differ. The method itself is not affected.
+values are shown as measured; only predictions differ. The method itself is not affected, nor is the front, whose
+designs are counted and numbered as the study itself does.
 """
 
 from __future__ import annotations

@@ -34,6 +34,7 @@ class Axis:
         least: The least possible value; None if there is none.
         most: The greatest possible value; None if there is none.
         log: Whether the scale is logarithmic.
+        whole: Whether only whole numbers were measured, as of counts.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Axis:
     least: float | None
     most: float | None
     log: bool
+    whole: bool = False
 
     @property
     def label(self) -> str:
@@ -68,8 +70,10 @@ class Axis:
         return {**json_fields(self), "label": self.label}
 
 
-def axis_of(objective: Objective, values: Iterable[float | None]) -> Axis:
-    """The axis of an objective, with a scale that suits these values.
+def axis_of(
+    objective: Objective, values: Iterable[float | None], *, readings: Iterable[float | None] | None = None
+) -> Axis:
+    """The axis of an objective, with a scale that suits these values; `readings` are those that were measured.
 
     >>> axis_of(Objective("energy", unit="J"), [1.0, 100.0]).log
     True
@@ -89,7 +93,18 @@ def axis_of(objective: Objective, values: Iterable[float | None]) -> Axis:
         least=finite_or_none(ends[0]),
         most=finite_or_none(ends[1]),
         log=is_wide(known),
+        whole=are_whole(known if readings is None else readings),
     )
+
+
+def are_whole(values: Iterable[float | None]) -> bool:
+    """Whether there are values, and all are whole numbers that are not all the same.
+
+    >>> are_whole([1.0, 4.0, None]), are_whole([1.0, 1.5]), are_whole([2.0, 2.0]), are_whole([])
+    (True, False, False, False)
+    """
+    known = {float(value) for value in values if value is not None and math.isfinite(value)}
+    return len(known) > 1 and all(value.is_integer() for value in known)
 
 
 def is_wide(values: Iterable[float | None]) -> bool:

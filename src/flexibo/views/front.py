@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,10 @@ from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.belief.failures import failed_designs
 from flexibo.belief.reported import touched_designs
 from flexibo.history import History
+from flexibo.objectives import Objective
 from flexibo.optimizer.predictor import Predictor
 from flexibo.results.front import FrontRow
-from flexibo.results.handover import HandOver, Selection, hand_over, handed_over
+from flexibo.results.handover import Selection, handed_over
 from flexibo.results.known_designs import KnownDesigns
 from flexibo.results.promising import PromisingRow
 from flexibo.results.readings import Readings, confirmed_front, new_places, readings
@@ -22,7 +23,7 @@ from flexibo.results.rows import DesignRow, Feasibility, Standing
 from flexibo.space import Value
 from flexibo.study import Study
 from flexibo.views._json import finite_or_none, json_fields
-from flexibo.views._models import evenly_spaced, every_objective_measured, view_models
+from flexibo.views._models import evenly_spaced, every_objective_measured
 from flexibo.views.axes import Axis, axis_of, cost_label
 
 KINDS = (
@@ -107,7 +108,12 @@ class FrontView:
         points: The designs.
         region: The Pareto region; None until every objective has a value.
         left_out: The number of designs beyond the limit, which are not listed.
-        approximate: Whether the models are fitted to a subset of the evaluations.
+        confirmed: The number of confirmed designs, also of those beyond the limit.
+        promising: The number of promising designs, likewise; None until the models are fitted.
+        missed_at_most: The share of the best hypervolume that the confirmed front misses at most; None if unknown.
+        missed_with_promising: The same of confirmed and promising designs together.
+        unread: How many more readings are needed to check the models, before there is a bound.
+        confirm_all_cost: The expected cost of confirming everything promising; None if no cost is known.
         sentence: What the confirmed front misses at most, and what confirming everything promising would cost.
         cost_label: The label of costs, with their unit if it is known.
     """
@@ -116,7 +122,12 @@ class FrontView:
     points: tuple[FrontPoint, ...]
     region: RegionView | None
     left_out: int
-    approximate: bool
+    confirmed: int = 0
+    promising: int | None = None
+    missed_at_most: float | None = None
+    missed_with_promising: float | None = None
+    unread: int = 0
+    confirm_all_cost: float | None = None
     sentence: str = ""
     cost_label: str = "cost"
 
@@ -134,8 +145,7 @@ def front_view(study: Study, *, limit: int = LIMIT) -> FrontView:
     history = study.history
     if not every_objective_measured(history):
         return _incomplete_view(history, limit)
-    models = view_models(study)
-    known = KnownDesigns.of(models.predictor, history)
+    known = KnownDesigns.of(study.predictor, history)
     chosen = Selection.of(known)
     found = handed_over(known, chosen)
     best = np.concatenate([chosen.front, chosen.promising])
@@ -151,18 +161,15 @@ def front_view(study: Study, *, limit: int = LIMIT) -> FrontView:
     return FrontView(
         axes=_axes(history, points),
         points=points,
-        region=_region(history, models.predictor, limit),
+        region=_region(history, study.predictor, limit),
         left_out=len(best) + len(rest) + len(failed) - len(points),
-        approximate=models.approximate,
+        confirmed=len(found.front),
+        promising=len(found.promising),
+        unread=found.certificate.unread if found.certificate else 0,
+        **found.to_dict(),
         sentence=found.sentence(history.cost_unit),
         cost_label=cost_label(history),
     )
-
-
-def hand_over_view(study: Study, *, include: str = "probable") -> HandOver:
-    """The confirmed and promising designs of a study by the models of its views; see `Study.hand_over`."""
-    study.refresh()
-    return hand_over(view_models(study).predictor, study.history, include=include)
 
 
 def measured_front_view(study: Study, *, limit: int = LIMIT) -> FrontView:
@@ -172,14 +179,17 @@ def measured_front_view(study: Study, *, limit: int = LIMIT) -> FrontView:
     best = confirmed_front(history, read)
     rest = new_places(history, np.setdiff1d(np.flatnonzero(read.complete), best), best)
     count = len(best) + len(rest)
-    best = best[evenly_spaced(len(best), limit)]
+    kept = evenly_spaced(len(best), limit)
+    best = best[kept]
     rest = rest[evenly_spaced(len(rest), limit - len(best))]
     points = []
     for place, i in enumerate([*best.tolist(), *rest.tolist()]):
         legal, is_best = bool((read.mean[i] <= history.limits).all()), place < len(best)
         kind = {(True, True): "front-confirmed", (True, False): "front-violating", (False, True): "measured"}
-        points.append(_measured_point(history, read, i, kind.get((is_best, legal), "violating"), confirm_cost=0.0))
-    return FrontView(_axes(history, points), tuple(points), None, count - len(points), approximate=False)
+        point = _measured_point(history, read, i, kind.get((is_best, legal), "violating"), confirm_cost=0.0)
+        points.append(replace(point, number=int(kept[place]) + 1) if is_best else point)
+    confirmed, left_out = sum(point.kind == "front-confirmed" for point in points), count - len(points)
+    return FrontView(_axes(history, points), tuple(points), None, left_out, confirmed=confirmed)
 
 
 def confirmed_count(study: Study) -> int:
@@ -194,7 +204,7 @@ def _incomplete_view(history: History, limit: int) -> FrontView:
     read = readings(history)
     touched = np.flatnonzero(read.known.any(axis=1))[::-1]
     points = [_measured_point(history, read, i, "half", confirm_cost=None) for i in touched[:limit].tolist()]
-    return FrontView(_axes(history, points), tuple(points), None, len(touched) - len(points), approximate=False)
+    return FrontView(_axes(history, points), tuple(points), None, len(touched) - len(points))
 
 
 def _measured_point(history: History, read: Readings, i: int, kind: str, *, confirm_cost: float | None) -> FrontPoint:
@@ -276,7 +286,12 @@ def _kind(row: DesignRow) -> str:
 
 
 def _axes(history: History, points: Sequence[FrontPoint]) -> tuple[Axis, ...]:
-    return tuple(axis_of(o, (point.values[o.name] for point in points)) for o in history.objectives)
+    def axis(objective: Objective) -> Axis:
+        name = objective.name
+        readings = [point.values[name] for point in points if point.measured[name]]
+        return axis_of(objective, [point.values[name] for point in points], readings=readings)
+
+    return tuple(map(axis, history.objectives))
 
 
 def _region(history: History, predictor: Predictor, limit: int) -> RegionView:

@@ -50,12 +50,11 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class ParallelView:
-    """The options and objectives of the designs of a `FrontView`, with its `left_out` and `approximate`."""
+    """The options and objectives of the designs of a `FrontView`, with its `left_out`."""
 
     axes: tuple[ParallelAxis, ...]
     lines: tuple[Line, ...]
     left_out: int
-    approximate: bool
 
     def to_dict(self) -> dict[str, Any]:
         """The view, ready for JSON."""
@@ -68,7 +67,7 @@ def parallel_view(study: Study, *, limit: int = LIMIT) -> ParallelView:
     names = {name: category_names(option) for name, option in study.space.options.items()}
     options = tuple(_option_axis(name, option) for name, option in study.space.options.items())
     lines = tuple(_line(point, names, front.axes) for point in front.points)
-    return ParallelView((*options, *map(_objective_axis, front.axes)), lines, front.left_out, front.approximate)
+    return ParallelView((*options, *map(_objective_axis, front.axes)), lines, front.left_out)
 
 
 def _option_axis(name: str, option: Option) -> ParallelAxis:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray, IntArray
+from flexibo.results.region_rises import region_rises
 from flexibo.results.trace import TraceRow
 from flexibo.study import Study
 from flexibo.views._json import finite_or_none, json_fields
@@ -27,9 +28,11 @@ class TraceView:
         budget: The budget; None means unlimited.
         objectives: The objectives, in the study's order.
         rows: The columns, by name: see `flexibo.results.trace.TraceRow`. "gain_per_cost" is the gain divided by the
-            cost that was expected with it; "initial" and "failed" are flags.
+            cost that was expected with it; "initial" and "failed" are flags; "rise" says why the Pareto region was
+            larger than at the question before, None where it was not.
         evaluations: The number of values of each objective so far.
         costs: The cost of each objective so far, including failed attempts; 0 if it is measured with another one.
+        reference: The reference point of the volumes by objective; None until it is fixed.
         volume_unit: The unit of volumes: the product of the units of the optimised objectives; empty without units.
         thinned: Whether rows were left out; the totals remain exact.
     """
@@ -40,6 +43,7 @@ class TraceView:
     rows: Mapping[str, Sequence[Any]]
     evaluations: Mapping[str, Sequence[int]]
     costs: Mapping[str, Sequence[float]]
+    reference: Mapping[str, float] | None
     volume_unit: str
     thinned: bool
 
@@ -61,14 +65,17 @@ def trace_view(study: Study, *, limit: int = LIMIT) -> TraceView:
     costs = {name: np.array([row.costs[name] for row in rows], dtype=float) for name in history.names}
     with_region = np.flatnonzero([row.region_volume is not None for row in rows])
     kept = _kept(np.array([row.hypervolume for row in rows]), with_region, limit)
+    rises = region_rises(history)
     expected = [history.asked[rows[i].number].cost for i in kept]
     return TraceView(
         cost_label=cost_label(history),
         budget=history.budget,
         objectives=history.names,
-        rows=_columns([rows[i] for i in kept], expected, [history.asked[rows[i].number].initial for i in kept]),
+        rows=_columns([rows[i] for i in kept], expected, [history.asked[rows[i].number].initial for i in kept])
+        | {"rise": [rises.get(rows[i].number) for i in kept]},
         evaluations={name: column[kept].tolist() for name, column in values.items()},
         costs={name: column[kept].tolist() for name, column in costs.items()},
+        reference=study.reference,
         volume_unit=" · ".join(unit for j in history.optimised if (unit := history.objectives[j].unit)),
         thinned=len(kept) < len(rows),
     )

@@ -27,6 +27,7 @@ SCRIPTS = (
     "charts-parallel.js",
     "charts-slice.js",
     "charts-choices.js",
+    "charts-overlay.js",
     "charts-layout.js",
     "charts-around.js",
     "charts-pointing.js",

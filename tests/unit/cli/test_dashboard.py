@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -9,10 +10,14 @@ from typing import Any
 
 import pytest
 import typer
+from benchmarks.growth import write_study
+from tests.command_line import good, mentions
 from typer.testing import CliRunner
 
 from flexibo import Study
 from flexibo.cli.dashboard import dashboard
+from flexibo.dashboard.background_views import VIEWS
+from flexibo.dashboard.follower import Follower
 from flexibo.errors import FlexiBOError, MissingExtraError
 
 
@@ -107,3 +112,18 @@ def test_a_browser_is_opened_where_that_is_wanted(
     assert opened == []
     run("--port", "0", "--open")
     assert [address.startswith("http://127.0.0.1:") for address in opened] == [True]
+
+
+def test_the_command_line_and_the_dashboard_count_the_same_designs() -> None:
+    write_study("sqlite:///study.db", 1000)
+    follower = Follower("sqlite:///study.db", "study", "key")
+    follower.look(1, lambda: None)
+    assert follower.copy is not None
+    shown = VIEWS["front"](follower.copy.study).to_dict()
+    for command, designs in (("front", "designs"), ("status", "front")):
+        found = json.loads(good(command, "--json"))
+        assert (shown["confirmed"], shown["promising"]) == (len(found[designs]), len(found["promising"])), command
+        assert shown["missed_at_most"] == found["missed_at_most"]
+        assert shown["confirm_all_cost"] == pytest.approx(found["confirm_all_cost"])
+    text = good("front")
+    assert mentions(text, f"{shown['confirmed']} designs")

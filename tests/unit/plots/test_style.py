@@ -30,3 +30,17 @@ def test_error_bars_are_shown_as_far_as_they_leave_room_for_the_rest() -> None:
     assert ax.get_ylim() == pytest.approx((10 ** (-3.2 - 0.08 * 8.2), 10 ** (5 + 0.08 * 8.2)))
     style.scale(ax, "y", [3.0], log=False)
     assert ax.get_ylim() == pytest.approx((3 - 0.24, 3 + 0.24))
+
+
+def test_ticks_of_whole_numbers_are_whole() -> None:
+    ax = style.new_axes()
+    style.scale(ax, "y", [1.0, 3.0], log=False, whole=True)
+    assert all(float(tick).is_integer() for tick in ax.get_yticks())
+
+
+def test_numbers_are_written_beside_points_unless_they_would_cover_each_other() -> None:
+    ax = style.new_axes()
+    ax.set_xlim(0.0, 1.0)
+    ax.set_ylim(0.0, 1.0)
+    style.numbers(ax, [(0.5, 0.5, 1), (0.5001, 0.5001, 2), (0.9, 0.9, 3)])
+    assert [text.get_text() for text in ax.texts] == ["1", "3"]

@@ -28,11 +28,11 @@ def test_axes_carry_label_direction_bound_and_scale() -> None:
     )
     assert [axis.to_dict() for axis in front_view(study).axes] == [
         {"name": "speed", "unit": "1/s", "label": "speed [1/s]", "direction": "max", "optimise": True, "bound": None,
-         "bound_side": None, "least": 0.0, "most": None, "log": True},
+         "bound_side": None, "least": 0.0, "most": None, "log": True, "whole": True},
         {"name": "error", "unit": "", "label": "error", "direction": "min", "optimise": True, "bound": None,
-         "bound_side": None, "least": 0.0, "most": None, "log": False},
+         "bound_side": None, "least": 0.0, "most": None, "log": False, "whole": False},
         {"name": "ms", "unit": "ms", "label": "ms [ms]", "direction": "min", "optimise": False, "bound": 50.0,
-         "bound_side": "at most", "least": 0.0, "most": None, "log": False},
+         "bound_side": "at most", "least": 0.0, "most": None, "log": False, "whole": True},
     ]  # fmt: skip
 
 
@@ -51,3 +51,10 @@ def test_costs_are_labelled_as_seconds_only_if_flexibo_measured_them() -> None:
         study.run({"a": measure, "b": measure})
         assert {view.cost_label for view in (front_view(study), spending_view(study), trace_view(study))} == {label}
         assert choices_view(study).cost_label == label
+
+
+def test_an_axis_is_of_whole_numbers_if_only_such_were_measured() -> None:
+    layers = Objective("layers")
+    assert axis_of(layers, [1.0, 2.5], readings=[1.0, 4.0]).whole
+    assert not axis_of(layers, [1.0, 4.0], readings=[1.0, 2.5]).whole
+    assert axis_of(layers, [1.0, 4.0]).to_dict()["whole"]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.growth import write_study
 from tests.strict_json import strict_json
 
 from flexibo import Design, Objective, Space, Study
+from flexibo.transfer import study_copy
 from flexibo.views import FrontView, front_view
 from flexibo.views.front import KINDS, measured_front_view
 
@@ -50,7 +53,6 @@ def test_the_points_of_the_front_are_those_that_the_study_names(
     assert np.array(view.region.pessimistic) == pytest.approx(region.pessimistic)
     assert list(view.region.reference) == pytest.approx(region.reference.tolist())
     assert {point["kind"] for point in strict_json(view)["points"]} <= set(KINDS)
-    assert not view.approximate
     assert view.left_out == 0
 
 
@@ -191,3 +193,19 @@ def test_the_front_of_measured_designs_needs_no_model_and_keeps_the_constraints(
     assert (view.region, view.left_out) == (None, 0)
     shortened = measured_front_view(added(objectives, rows), limit=1)
     assert (list(kinds_of(shortened)), shortened.left_out) == ([0.1], 2)
+
+
+def test_the_view_and_the_hand_over_of_the_study_have_the_same_designs_however_long_the_study_is(
+    tmp_path: Path,
+) -> None:
+    url = f"sqlite:///{tmp_path}/study.db"
+    write_study(url, 2000)
+    study = study_copy(url).study
+    view, found = front_view(study, limit=50), study.hand_over()
+    assert (view.confirmed, view.promising) == (len(found.front), len(found.promising))
+    assert view.missed_at_most == found.to_dict()["missed_at_most"]
+    assert view.confirm_all_cost == found.confirm_cost
+    numbers = {row.number: row.design for row in (*found.front, *found.promising)}
+    shown = [point for point in view.points if point.number]
+    assert shown
+    assert all(numbers[point.number] == point.design for point in shown)

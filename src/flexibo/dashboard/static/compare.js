@@ -1,15 +1,14 @@
-// Two studies side by side: their numbers, fronts and traces.
+// Two studies: in one picture where their objectives are the same, and side by side.
 
 import { ask, Refusal } from "./api.js";
 import { cell, choice, data, fill, h, table } from "./dom.js";
 import { count, given, number, percent, withUnit } from "./format.js";
-import { isWhole, noFront } from "./headline.js";
+import { noFront } from "./headline.js";
+import { theme } from "./colours.js";
 import { badge } from "./list.js";
 import { Panel } from "./panel.js";
 
 const PICTURES = [["hypervolume", "Hypervolume"], ["region", "Region"], ["evaluations", "Evaluations"], ["spend", "Spending"]];
-
-const fronts = (view) => view?.points.filter((point) => point.kind.startsWith("front")) ?? [];
 
 const ROWS = [
   ["state", ({ facts }) => badge(facts.state)],
@@ -18,8 +17,10 @@ const ROWS = [
   ["budget", ({ facts }) => (facts.budget === null ? "no limit" : given(facts.budget, facts.cost_unit))],
   ["measured", ({ facts }) => count(facts.measured)],
   ["failed attempts", ({ facts }) => count(facts.failed)],
-  ["confirmed designs", ({ front }) => (front ? count(fronts(front).filter(isWhole).length) : "–")],
-  ["promising designs", ({ front }) => (front ? count(fronts(front).filter((point) => !isWhole(point)).length) : "–")],
+  ["confirmed designs", ({ front }) => (front ? count(front.confirmed) : "–")],
+  ["promising designs", ({ front }) => (front ? count(front.promising) : "–")],
+  ["missed at most", ({ front }) => percent(front?.missed_at_most)],
+  ["cost to confirm all", ({ front, facts }) => withUnit(front?.confirm_all_cost, facts.cost_unit, 3)],
   ["hypervolume", ({ trace }) => number(trace?.rows.hypervolume.findLast((value) => typeof value === "number"))],
   ["remaining region", ({ trace }) => {
     const volumes = (trace?.rows.region_volume ?? []).filter((value) => typeof value === "number");
@@ -27,13 +28,46 @@ const ROWS = [
   }],
 ];
 
+/** Two views of the same kind in one chart, drawn when both are there. */
+class Overlay {
+  constructor(kind, names, picture) {
+    Object.assign(this, { kind, names, picture });
+    this.host = h("div", { class: "picture" });
+    this.empty = h("p", { class: "empty", text: "Computing …" });
+    this.element = h("div", { class: "panel-picture" }, this.empty, this.host);
+    this.seen = [];
+  }
+
+  take(views) {
+    if (!views.every(Boolean) || views.every((view, s) => view === this.seen[s])) return;
+    this.seen = views;
+    this.draw();
+  }
+
+  draw() {
+    if (!this.seen.length) return;
+    const view = { kind: "overlay", names: this.names, views: this.seen };
+    this.empty.hidden = true;
+    this.chart?.dispose();
+    this.chart = window.flexiboCharts.draw(this.host, view, { picture: this.picture(), theme: theme() });
+  }
+
+  setTheme(name) {
+    this.chart?.setTheme(name);
+  }
+
+  dispose() {
+    this.chart?.dispose();
+  }
+}
+
 class Side {
   constructor(study, picture, onChange) {
     Object.assign(this, { study, facts: study, front: null, trace: null, onChange });
     const path = (kind) => () => `/api/studies/${study.id}/${kind}`;
     this.panels = [
-      new Panel({ path: path("front"), lack: noFront, onView: (view) => this.take("front", view) }),
-      new Panel({ path: path("trace"), picture, onView: (view) => this.take("trace", view) }),
+      new Panel({ path: path("front"), isAlwaysWanted: true, lack: noFront, onView: (view) => this.take("front", view) }),
+      new Panel({ path: path("trace"), isAlwaysWanted: true, picture, onView: (view) => this.take("trace", view) }),
     ];
   }
 
@@ -59,21 +93,27 @@ export class Comparison {
     this.picture = "hypervolume";
     this.sides = [first, second].map((study) => new Side(study, () => this.picture, () => this.figures()));
     this.table = h("div");
+    const names = [first.name, second.name];
+    this.overlays = [new Overlay("front", names, () => "overlay-front"), new Overlay("trace", names, () => `overlay-${this.picture === "spend" ? "evaluations" : this.picture}`)];
     const pick = choice("What to compare against cost", PICTURES, this.picture, (picture) => {
       this.picture = picture;
       this.sides.forEach((side) => side.panels[1].draw());
+      this.overlays[1].draw();
     });
     const column = (which) => this.sides.map((side) => h("div", { class: "half" }, h("h3", {}, data(side.study.name)), side.panels[which].element));
     this.element = h("section", { class: "panel wide", "aria-labelledby": "comparison" },
       h("div", { class: "panel-top" }, h("h2", { id: "comparison", tabindex: "-1", text: "Comparison" }), h("button", { type: "button", onclick: close }, "Close the comparison")),
       this.table,
+      h("h3", { text: "Both fronts in one picture" }), this.overlays[0].element,
       h("div", { class: "halves" }, column(0)),
       pick,
+      this.overlays[1].element,
       h("div", { class: "halves" }, column(1)));
     this.figures();
   }
 
   figures() {
+    this.overlays?.forEach((overlay) => overlay.take(this.sides.map((side) => side[overlay.kind])));
     const head = ["", ...this.sides.map((side) => data(side.study.name))];
     fill(this.table, table("The two studies in numbers", head, ROWS.map(([name, value]) =>
       h("tr", {}, h("th", { scope: "row", text: name }), this.sides.map((side) => cell(value(side)))))));
@@ -90,10 +130,10 @@ export class Comparison {
   }
 
   setTheme(name) {
-    this.sides.flatMap((side) => side.panels).forEach((panel) => panel.setTheme(name));
+    [...this.overlays, ...this.sides.flatMap((side) => side.panels)].forEach((panel) => panel.setTheme(name));
   }
 
   dispose() {
-    this.sides.flatMap((side) => side.panels).forEach((panel) => panel.dispose());
+    [...this.overlays, ...this.sides.flatMap((side) => side.panels)].forEach((panel) => panel.dispose());
   }
 }

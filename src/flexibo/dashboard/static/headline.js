@@ -15,16 +15,26 @@ const spent = (facts, unit) => {
   return tile("Spent", [number(paid), h("small", { text: ` of ${given(budget, unit)}` })], progress(paid, budget, facts.reserved), under(`${percent(budget ? paid / budget : 1)}${held}`));
 };
 
-/** Whether a design is measured in every objective. */
-export const isWhole = (point) => Object.values(point.measured).every(Boolean);
-
 const front = (view) => {
   if (!view) return tile("Confirmed", "–", under("not known yet"));
-  const points = view.points.filter((point) => point.kind.startsWith("front"));
-  const whole = points.filter(isWhole).length;
-  const rest = points.length - whole;
-  const promising = rest ? `${count(rest)} more promising, not measured yet` : whole ? "nothing promising is left to confirm" : "no design yet";
-  return tile("Confirmed", whole ? counted(whole, "design") : "–", under(promising));
+  const { confirmed, promising } = view;
+  const more = promising === null ? (confirmed ? "promising ones are being computed" : "no design yet") : promising ? `${count(promising)} more promising, not measured yet` : confirmed ? "nothing promising is left to confirm" : "no design yet";
+  return tile("Confirmed", confirmed ? counted(confirmed, "design") : "–", under(more));
+};
+
+const missed = (view) => {
+  if (typeof view?.missed_at_most !== "number") {
+    const why = view?.unread ? `${counted(view.unread, "more reading")} needed to check the models` : "no bound yet";
+    return tile("Missed at most", "–", under(why));
+  }
+  const both = view.missed_with_promising < view.missed_at_most ? `, ${percent(view.missed_with_promising)} with the promising designs` : "";
+  return tile("Missed at most", percent(view.missed_at_most), under(`of the best hypervolume${both}, if the models are right`));
+};
+
+const confirming = (view, unit) => {
+  if (!view?.promising) return tile("Confirming costs", "–", under(view?.confirmed && view.promising === 0 ? "nothing promising is left to confirm" : "not known yet"));
+  const cost = view.confirm_all_cost === null ? "unknown" : withUnit(view.confirm_all_cost, unit, 3);
+  return tile("Confirming costs", cost, under(`about, for ${counted(view.promising, "promising design")}`));
 };
 
 const volume = (view) => {
@@ -55,10 +65,10 @@ export const noFront = (view) => {
 
 /** The headline figures. */
 export const headline = (facts, views, now, unit) =>
-  h("dl", { class: "tiles" }, spent(facts, unit), front(views.front), volume(views.trace), running(facts, now));
+  h("dl", { class: "tiles" }, spent(facts, unit), front(views.front), missed(views.front), confirming(views.front, unit), volume(views.trace), running(facts, now));
 
 /** A design that was chosen in the picture: what is known of it, and what it costs to know more. */
-export const chosenDesign = (point, { axes, points }, unit, close) => {
+export const chosenDesign = (point, { axes, points }, unit, commands, close) => {
   const values = axes.map((axis) => {
     const digits = digitsOf(points.filter((one) => one.measured[axis.name]).map((one) => one.values[axis.name]));
     const value = point.values[axis.name];
@@ -86,5 +96,6 @@ export const chosenDesign = (point, { axes, points }, unit, close) => {
     h("p", { class: "soft", text: cost }),
     marks.length ? h("p", { class: "soft", text: marks.join(" ") }) : null,
     point.standing ? h("p", { class: "soft", text: `On the front of the candidates: ${point.standing}.` }) : null,
-    point.probability < 1 ? h("p", { class: "soft", text: `It satisfies every constraint with probability ${percent(point.probability)}.` }) : null);
+    point.probability < 1 ? h("p", { class: "soft", text: `It satisfies every constraint with probability ${percent(point.probability)}.` }) : null,
+    commands);
 };

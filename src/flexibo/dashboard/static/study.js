@@ -1,6 +1,7 @@
 // The page of one study.
 
 import { ask, Refusal } from "./api.js";
+import { designCommands, studyCommands } from "./commands.js";
 import { choice, data, fill, h, select } from "./dom.js";
 import { Evaluations } from "./evaluations.js";
 import { ago, count, counted, unitOf } from "./format.js";
@@ -48,7 +49,7 @@ export class StudyPage {
     const view = (kind, options = {}) => new Panel({ path: () => this.path(kind), ...options });
     this.parts = {
       top: h("div", { class: "study-top" }), problem: h("div", { role: "status" }), figures: h("div"), chosen: h("div"), fronts: h("div"),
-      queue: h("div"), failures: h("div"), choices: h("div", {}, h("p", { class: "empty", text: "Computing …" })), notes: h("div"), settings: h("div"), slices: h("div", { class: "fields" }), failed: h("span"),
+      queue: h("div"), failures: h("div"), choices: h("div", {}, h("p", { class: "empty", text: "Computing …" })), notes: h("div"), commands: h("div"), settings: h("div"), slices: h("div", { class: "fields" }), failed: h("span"),
     };
     this.panels = {
       front: view("front", { isAlwaysWanted: true, lack: noFront, picture: (seen) => this.pictureOfFront(seen), onView: (seen) => this.takeFront(seen), onClick: (point) => this.choose(point) }),
@@ -59,7 +60,7 @@ export class StudyPage {
       slice: new Panel({ path: () => this.slicePath() }),
     };
     this.choices = new Words(() => this.path("choices"), (seen) => fill(this.parts.choices, tables.choices(seen, unitOf(seen.cost_label))), this.parts.choices);
-    this.evaluations = new Evaluations(`/api/studies/${this.study.id}`, { unit: this.unit });
+    this.evaluations = new Evaluations(`/api/studies/${this.study.id}`, { unit: this.unit, onDetails: (found) => designCommands(this.facts?.commands, found.design) });
     this.host.replaceChildren(this.layout());
     this.showTop();
   }
@@ -83,6 +84,7 @@ export class StudyPage {
       panel("Slice", "The prediction of an objective along one or two options; the others are fixed at a balanced design of the front.", [parts.slices, panels.slice.element]),
       panel("Parallel coordinates", "A line for each design, across its options and objectives.", panels.parallel.element, { wide: true }),
       panel("Failures", null, parts.failures, { wide: true }),
+      panel("Commands", "To copy into a terminal; the dashboard itself changes nothing.", parts.commands, { wide: true }),
       panel("Notes", null, parts.notes),
       panel("Settings", null, parts.settings));
     return h("div", {}, parts.top, parts.problem, parts.figures, this.jumps(grid), this.comparison, grid);
@@ -165,6 +167,7 @@ export class StudyPage {
     this.tick();
     fill(this.parts.failures, tables.failures(facts.failures, facts.failures_in_all, this.unit));
     fill(this.parts.notes, tables.notes(facts.notes, facts.notes_in_all));
+    fill(this.parts.commands, studyCommands(facts.commands));
     fill(this.parts.settings, tables.settings(facts));
     if (isFirst) this.offerSlices(facts);
   }
@@ -207,7 +210,8 @@ export class StudyPage {
 
   choose(point) {
     if (!point || !this.views.front) return;
-    fill(this.parts.chosen, chosenDesign(point, this.views.front, this.unit, () => this.parts.chosen.replaceChildren()));
+    const commands = designCommands(this.facts?.commands, point.design, ["front-promising", "front-unsure"].includes(point.kind) ? point.number : 0);
+    fill(this.parts.chosen, chosenDesign(point, this.views.front, this.unit, commands, () => this.parts.chosen.replaceChildren()));
   }
 
   offerSlices(facts) {

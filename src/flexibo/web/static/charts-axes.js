@@ -60,10 +60,10 @@
     return ticks;
   };
 
-  const logarithmicTicks = (min, max, count) => {
+  const logarithmicTicks = (min, max, count, whole) => {
     const [low, high] = [10 ** min, 10 ** max];
     if (max - min < 0.7)
-      return linearTicks(low, high, count, false)
+      return linearTicks(low, high, count, whole)
         .filter((value) => value > 0)
         .map(Math.log10);
     const factors = max - min < 1.6 ? [1, 2, 5] : max - min < 2.6 ? [1, 3] : [1];
@@ -73,7 +73,7 @@
       if (power % stride) continue;
       for (const factor of factors) ticks.push(power + Math.log10(factor));
     }
-    return ticks.filter((tick) => tick >= min - 1e-9 && tick <= max + 1e-9);
+    return ticks.filter((tick) => tick >= min - 1e-9 && tick <= max + 1e-9 && !(whole && tick < -1e-9));
   };
 
   /** The positions and texts of about `count` ticks; texts have at most `limit` characters. */

@@ -4,7 +4,7 @@
   const { parts } = window.flexiboCharts;
   const { count } = parts.text;
   const { valued, usable } = parts.axes;
-  const { styleOf, isFront, dots, shapes, rule } = parts.looks;
+  const { FONT, styleOf, isFront, dots, shapes, rule } = parts.looks;
   const {
     own,
     valueOf,
@@ -110,7 +110,7 @@
     const [x, y] = shown.map((axis) => {
       if (!axis) return { label: "", at: () => 0, min: -1, max: 1, isHidden: true };
       const values = view.points.map((point) => valueOf(point, axis));
-      return valued({ label: labelOf(axis), values, log: axis.log, keep: [axis.bound] });
+      return valued({ label: labelOf(axis), values, log: axis.log, whole: axis.whole, keep: [axis.bound] });
     });
     return { x, y };
   };
@@ -150,6 +150,29 @@
     ];
   };
 
+  /** The numbers of the designs as in the tables, beside their marks; one that would cover another is left out. */
+  const numberSeries = (view, panel, index, shown, { look, hidden }) => {
+    const numbered = view.points.filter((point) => point.number > 0 && !hidden.has(point.kind));
+    const places = numbered.map((point) => placeOf(point, panel, shown));
+    return shapes(index, 1, 9, (_, coord, room) => {
+      const taken = [];
+      const children = numbered.flatMap((point, i) => {
+        if (!places[i].every(usable)) return [];
+        const [x, y] = coord(...places[i]);
+        const [left, top, width] = [x + 6, y - 16, 7 * String(point.number).length];
+        const isInside = x >= room.x && y >= room.y && left + width <= room.x + room.width && y <= room.y + room.height;
+        const isFree = taken.every(
+          (box) => Math.abs(box.left - left) > Math.max(box.width, width) || Math.abs(box.top - top) > 11,
+        );
+        if (!isInside || !isFree) return [];
+        taken.push({ left, top, width });
+        const paint = { fill: look.soft, stroke: look.paper, lineWidth: 3, font: `11px ${FONT}` };
+        return [{ type: "text", style: { text: String(point.number), x: left, y: top, ...paint } }];
+      });
+      return { type: "group", children };
+    });
+  };
+
   const panelSeries = (view, panel, index, shown, context) => {
     const { look, hidden } = context;
     const region = hidden.has("region") ? null : regionOf(view, shown);
@@ -158,6 +181,7 @@
       ...(region ? regionSeries(panel, index, region, shown, look) : []),
       ...boundSeries(panel, index, shown, context),
       ...kinds.flatMap(([kind, points]) => kindSeries(kind, points, panel, index, shown, look)),
+      numberSeries(view, panel, index, shown, context),
     ];
   };
 

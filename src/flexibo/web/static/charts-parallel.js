@@ -13,7 +13,7 @@
     const values = view.lines.map((line) => line.values[k]);
     return type === "category"
       ? categorical({ label, categories: categories ?? [...new Set(values)] })
-      : valued({ label, values, log, margin: 0 });
+      : valued({ label, values, log, margin: 0, whole: values.every((one) => one === null || Number.isInteger(one)) });
   };
 
   // From 0 at the bottom to 1 at the top.

@@ -30,7 +30,7 @@
   const optionAxis = ({ name, type, values, log }, margin) =>
     type === "category"
       ? categorical({ label: short(name, 40), categories: values })
-      : valued({ label: short(name, 40), values, log, margin });
+      : valued({ label: short(name, 40), values, log, margin, whole: values.every(Number.isInteger) });
 
   /** The ends of the cell of each value on its axis. */
   const cells = (axis, values) => {

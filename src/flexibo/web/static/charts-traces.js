@@ -83,15 +83,30 @@
   });
   const walkOf = (items) => items.map((_, i) => i).filter((i) => items[i].marks.length);
 
-  const lineItems = (view, lines, seen, y) =>
+  const lineItems = (view, lines, seen, y, why) =>
     column(view, "spent").map((cost, i) => ({
       ...numbered(view, i),
       marks: seen.map((one) => ({ panel: 0, x: cost, y: y.at(one.values[i] ?? NaN) })).filter((mark) => usable(mark.y)),
       tip: () => {
         const rows = lines.map((one) => ({ name: short(one.label, 32), value: number(one.values[i]) }));
-        return tipOf(view, i, rows);
+        const note = why ? column(view, why)[i] : null;
+        return { ...tipOf(view, i, rows), notes: note ? [short(note, 300)] : [] };
       },
     }));
+
+  /** Triangles where a line rises for a reason that the view says. */
+  const explained = (view, { look, hidden }, lines, y, why) => {
+    const style = { colour: look.predicted, shape: "triangle", size: 9, z: 6 };
+    const places = column(view, "spent")
+      .map((cost, i) => [cost, y.at(lines[0]?.values[i] ?? NaN), column(view, why)[i]])
+      .filter(([cost, height, reason]) => reason && usable(cost) && usable(height));
+    if (!places.length) return { series: [], legend: [] };
+    const marks = places.map(([cost, height]) => [cost, height]);
+    return {
+      series: hidden.has("rise") ? [] : [dots(0, marks, style, look)],
+      legend: [{ key: "rise", label: "it grew: point at it to see why", style, count: places.length }],
+    };
+  };
 
   /** Crosses on the lines of objectives where attempts failed. */
   const failedAttempts = (view, { look, hidden }, lines, y) => {
@@ -111,7 +126,7 @@
   };
 
   /** Lines against cost: [{key, label, values, style}]. */
-  const overCost = (view, context, { label, lines, what, lack, whole = false, failures = false }) => {
+  const overCost = (view, context, { label, lines, what, lack, whole = false, failures = false, why = "" }) => {
     const spent = column(view, "spent");
     if (!lines.some((one) => one.values.some(usable)))
       return { empty: spent.length && lack ? lack : "There are no measurements yet." };
@@ -122,7 +137,8 @@
     const around = surroundings(view, context);
     const placed = (one) =>
       spent.map((cost, i) => [cost, y.at(one.values[i] ?? NaN)]).filter((place) => place.every(usable));
-    const items = lineItems(view, lines, seen, y);
+    const items = lineItems(view, lines, seen, y, why);
+    const rises = why ? explained(view, context, seen, y, why) : { series: [], legend: [] };
     const last = lines.map((one) => `${short(one.label, 40)} ${number(one.values.findLast(usable))}`).join(", ");
     const named = lines.map(({ key, label: name, style }) => ({ key, label: short(name, 32), style }));
     const failed = failures ? failedAttempts(view, context, seen, y) : { series: [], legend: [] };
@@ -138,8 +154,9 @@
         ...around.series,
         ...seen.map((one) => line(0, placed(one), { ...one.style, step: true })),
         ...failed.series,
+        ...rises.series,
       ],
-      legend: [...(lines.length > 1 ? named : []), ...failed.legend, ...around.legend],
+      legend: [...(lines.length > 1 ? named : []), ...failed.legend, ...rises.legend, ...around.legend],
       summary: `${what} over ${short(view.cost_label, 40)}: after ${number(spent.at(-1))}, ${last}.`,
       table: () => tableOf(view, lines),
       notes: [],
@@ -148,11 +165,12 @@
 
   const volumeUnitIn = (view) => (view.volume_unit ? ` [${short(view.volume_unit, 24)}]` : "");
 
-  const volume = (name, what, label, lack) => (view, context) => {
+  const volume = (name, what, label, lack, why) => (view, context) => {
     const style = { colour: context.look.series[0], dash: "solid", width: 2.4 };
     return overCost(view, context, {
       what,
       lack,
+      why,
       label: `${label}${volumeUnitIn(view)}`,
       lines: [{ key: name, label: what, values: column(view, name), style }],
     });
@@ -227,6 +245,7 @@
       "Pareto region",
       "Pareto region",
       "No evaluation was chosen by the Pareto region yet.",
+      "rise",
     ),
     evaluations: perObjective("evaluations", "Evaluations of each objective", () => "number of evaluations", true),
     spend: perObjective("costs", "Cost of each objective", (view) => `cost of each objective${unitIn(view)}`, false),

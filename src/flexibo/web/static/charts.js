@@ -21,6 +21,7 @@
     parallel: ["parallel"],
     slice: ["slice"],
     choices: ["choices"],
+    overlay: ["overlay-front", "overlay-hypervolume", "overlay-region", "overlay-evaluations"],
   };
   const START = { azimuth: -0.65, elevation: 0.42 };
   const HINTS = { zoom: "drag to zoom", turn: "drag to rotate" };
@@ -138,7 +139,7 @@
       shown.empty.textContent = this.picture.empty ?? "";
       shown.empty.hidden = !isEmpty;
       shown.plot.hidden = isEmpty || Boolean(this.picture.isTableOnly);
-      shown.details.hidden = isEmpty;
+      shown.details.hidden = isEmpty || !this.picture.table;
       this.decorate();
       if (shown.plot.hidden) return this.point(-1);
       this.placed = layout(this.picture, width, this.zoom, look);

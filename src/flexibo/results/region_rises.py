@@ -1,0 +1,51 @@
+"""Why the Pareto region became larger between two questions, although every measurement should make it smaller."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flexibo.history import History
+from flexibo.history.events import Added, Asked, Event, Failed, ReferenceFixed, Told
+
+LEAST = 0.02  # smaller rises, as a share of the volume before, are not explained
+
+
+def region_rises(history: History) -> dict[int, str]:
+    """A sentence for each question at which the volume of the region was larger than at the last one, by number."""
+    found: dict[int, str] = {}
+    before: float | None = None
+    between: list[Event] = []
+    for event in history.events:
+        if not isinstance(event, Asked) or event.evaluation.volume is None:
+            between.append(event)
+            continue
+        volume = event.evaluation.volume
+        if before is not None and volume > (1.0 + LEAST) * before:
+            share = "" if before == 0.0 else f" by {volume / before - 1.0:.0%}"
+            found[event.evaluation.number] = f"The region grew{share} after {_what(history, between)}."
+        before, between = volume, []
+    return found
+
+
+def _what(history: History, between: Sequence[Event]) -> str:
+    """What happened between two questions that can have widened the region."""
+    failed = [event for event in between if isinstance(event, Failed)]
+    said = [f"evaluation {event.number} ({history.asked[event.number].objective}) failed" for event in failed[:2]]
+    if len(failed) > 2:
+        said.append(f"{len(failed) - 2} more failed")
+    if any(isinstance(event, Added) for event in between):
+        said.append("results were added")
+    if any(isinstance(event, ReferenceFixed) for event in between):
+        said.append("the reference point was fixed")
+    if said:
+        return " and ".join(said)
+    told = [event for event in between if isinstance(event, Told)]
+    if not told:
+        return "new candidates were drawn"
+    last = told[-1]
+    which = f"evaluation {last.number} ({history.asked[last.number].objective})"
+    more = f" and {len(told) - 1} more" if len(told) > 1 else ""
+    return (
+        f"{which}{more} was measured: its value made the models less certain, so their boxes widened, or new "
+        "candidates with wider boxes were drawn"
+    )
