@@ -24,6 +24,9 @@ DIRECTIONS = {"minimise": "min", "minimize": "min", "maximise": "max", "maximize
 """Other words for the directions."""
 
 NUMBERS = ("repeats", "cost", "timeout", "retries", "at_most", "at_least", "lower", "upper", "tolerance")
+OWN = ("timeout", "retries", "resources", "unit")
+"""The fields that affect no question, so that each process may have its own."""
+
 PLAIN = ("noisy", "remeasure", "optimise", *NUMBERS)
 """The fields that may be given as numpy scalars."""
 
@@ -310,6 +313,11 @@ def checked_resources(resources: object, whose: str) -> Mapping[str, float]:
         if not _is_number(amount) or amount <= 0:
             raise InvalidValueError(f"{whose} has {amount!r} of resource {name!r}; it must be a number above zero.")
     return MappingProxyType(amounts)
+
+
+def with_own(objective: Objective, own: Objective | None) -> Objective:
+    """The objective with the timeout, retries, resources and unit of a process's own one, if it has one."""
+    return objective if own is None else replace(objective, **{field: getattr(own, field) for field in OWN})
 
 
 @dataclass(frozen=True, slots=True)

@@ -257,7 +257,7 @@ def predictions(
             low[~pinned], middle[~pinned], high[~pinned] = _checked(box(model, X[~pinned], half), objective.name)
         pending = [e.design for e in history.pending.values() if objective.name in e.yields]
         if pending and pin_pending:
-            waiting = np.isin(distinct, history.space.designs(pending).keys(objective.depends_on))
+            waiting = np.isin(distinct, history.space.known_designs(pending).keys(objective.depends_on))
             pinned, measured = pinned | waiting, measured | waiting
         low, high = np.where(pinned, middle, low), np.where(pinned, middle, high)
         mu[:, j], lower[:, j], upper[:, j] = middle[inverse], low[inverse], high[inverse]

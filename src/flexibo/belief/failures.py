@@ -134,7 +134,7 @@ def _is_learned(history: History, p: int, q: int) -> bool:
 
 def _tried(history: History, p: int) -> tuple[BoolArray, BoolArray]:
     """Which designs of the history failed in purchase p, and which were measured (m, each)."""
-    keys = history.designs.keys(history.purchases[p].options)
+    keys = history.known_designs.keys(history.purchases[p].options)
     return np.isin(keys, history.failed(p)), np.isin(keys, history.measured(p))
 
 
@@ -156,11 +156,11 @@ def _learned(history: History, cause: tuple[int, ...], designs: Designs) -> Floa
     options = _union(history, cause)
     tried = [_tried(history, p) for p in cause]
     failed, measured = (np.any(some, axis=0) for some in zip(*tried, strict=True))
-    keys = history.designs.keys(options)
+    keys = history.known_designs.keys(options)
     rows = np.flatnonzero(measured | failed)
     rows = rows[np.sort(np.unique(keys[rows], return_index=True)[1])]
     rows = np.sort(np.concatenate([_latest(rows[~failed[rows]]), _latest(rows[failed[rows]])]))
-    X, good, groups = history.designs[rows].encoded(options), ~failed[rows], history.space.groups(options)
+    X, good, groups = history.known_designs[rows].encoded(options), ~failed[rows], history.space.groups(options)
     return _classifier(history, cause, X, good, groups).chances(designs.encoded(options))
 
 

@@ -35,7 +35,7 @@ def queued_parts(history: History, costs: Costs) -> list[QueuedPart]:
     """What is queued and is not being measured now, in the order in which it is asked."""
     if not history.queue:
         return []
-    prices = costs.prices(history, history.space.designs([queued.design for queued in history.queue]))
+    prices = costs.prices(history, history.space.known_designs([queued.design for queued in history.queue]))
     found = []
     for i, queued in enumerate(history.queue):
         for name in queued.objectives:
@@ -85,7 +85,7 @@ def reserved(history: History, costs: Costs, pending: Sequence[Evaluation]) -> f
     """What some pending evaluations are expected to cost now."""
     if not pending:
         return 0.0
-    prices = costs.prices(history, history.space.designs([evaluation.design for evaluation in pending]))
+    prices = costs.prices(history, history.space.known_designs([evaluation.design for evaluation in pending]))
     return float(sum(max(e.cost, prices[i, history.purchase_of(e.objective)]) for i, e in enumerate(pending)))
 
 
@@ -107,6 +107,8 @@ def is_worth_repeating(history: History, costs: Costs, evaluation: Evaluation, *
 
     `loss` is what is charged for the attempt that was lost.
     """
+    if not history.is_legal(evaluation.design):
+        return False
     p = history.purchase_of(evaluation.objective)
     remeasure = any(history.objectives[j].remeasure for j in history.purchases[p].members)
     if evaluation.queued is not None:
@@ -116,7 +118,7 @@ def is_worth_repeating(history: History, costs: Costs, evaluation: Evaluation, *
         return False
     if history.budget is None:
         return True
-    price = float(costs.prices(history, history.space.designs([evaluation.design]))[0, p])
+    price = float(costs.prices(history, history.space.known_designs([evaluation.design]))[0, p])
     # What is left is without the reserve for this very evaluation.
     left = remaining(history, costs) + max(evaluation.cost, price) - loss
     return price <= left + ROUNDING * history.budget
@@ -211,6 +213,8 @@ def is_still_open(history: History, costs: Costs, evaluation: Evaluation) -> boo
         parts = payable_parts(history, costs)
         return any((p.queued.number, p.objective) == (evaluation.queued, evaluation.objective) for p in parts)
     if history.is_closed(history.purchase_of(evaluation.objective), evaluation.design):
+        return False
+    if not history.is_legal(evaluation.design):
         return False
     designs = history.space.designs([evaluation.design])
     return bool(PriceList.of(history, designs, costs).pays(evaluation.cost))

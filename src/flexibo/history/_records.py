@@ -208,11 +208,12 @@ class SeenDesigns:
         self._purchases = purchases
         self._rows = _Rows(len(space.names))
         self._places: dict[int, int] = {}  # by key
-        self._designs = space.from_codes(np.empty((0, len(space.names))))
+        self._designs = self._legal = space.from_codes(np.empty((0, len(space.names))))
+        self._judged = 0  # how many of the designs are known to be legal or not
         # By options: the keys of the designs so far, as every event of an evaluation needs some of them.
         self._keys: dict[tuple[str, ...] | None, list[int]] = {}
         self._recent: dict[Design, int] = {}
-        self._single = lru_cache(maxsize=256)(lambda design: space.designs([design]))
+        self._single = lru_cache(maxsize=256)(lambda design: space.known_designs([design]))
 
     def designs(self) -> Designs:
         """All designs, in the order of their first occurrence."""
@@ -220,9 +221,18 @@ class SeenDesigns:
             self._designs = self._space.from_codes(self._rows.all())
         return self._designs
 
+    def legal(self) -> Designs:
+        """The designs that are legal, in that order: a change of the study may have narrowed its space."""
+        every = self.designs()
+        if self._judged < len(every):
+            new = every[self._judged :]
+            new = new[self._space.legal(new)]
+            self._legal, self._judged = self._legal + new, len(every)
+        return self._legal
+
     def add(self, designs: Sequence[Design]) -> None:
         """Add at most `REMEMBERED` designs, as far as they are new; at once this takes less time than one by one."""
-        found = self._space.designs(designs)
+        found = self._space.known_designs(designs)
         if len(self._recent) + len(designs) > 2 * REMEMBERED:
             self._recent.clear()
         new: list[int] = []

@@ -13,6 +13,7 @@ from flexibo.history.events import (
     Added,
     Asked,
     BudgetSet,
+    Changed,
     Created,
     Dequeued,
     Enqueued,
@@ -36,6 +37,7 @@ from flexibo.space import Design, Space
 
 EVENTS: dict[str, type[Event]] = {
     "created": Created,
+    "changed": Changed,
     "asked": Asked,
     "reissued": Reissued,
     "told": Told,
@@ -79,6 +81,9 @@ def event_to_dict(event: Event) -> dict[str, Any]:
     elif isinstance(event, Enqueued):
         content = {"design": dict(event.design), "objectives": list(event.objectives)}
         content |= {"readings": event.readings, "why": event.why}
+    elif isinstance(event, Changed):
+        content = {"settings": dict(event.settings), "changes": list(event.changes)}
+        content |= {"origin": dict(event.origin)} if event.origin else {}
     else:
         content = asdict(event)
     if isinstance(event, Failed):
@@ -90,7 +95,7 @@ def event_to_dict(event: Event) -> dict[str, Any]:
 
 def event_from_dict(content: Mapping[str, Any], space: Space) -> Event:
     """The event that `event_to_dict` wrote."""
-    return _event(content, space.design)
+    return _event(content, space.known_design)
 
 
 def events_from_dicts(contents: Sequence[Mapping[str, Any]], space: Space) -> list[Event]:
@@ -101,7 +106,7 @@ def events_from_dicts(contents: Sequence[Mapping[str, Any]], space: Space) -> li
             rows.append(content["design"])
         if content.get("runner_up"):
             rows.append(content["runner_up"]["design"])
-    designs = iter(space.designs(rows))
+    designs = iter(space.known_designs(rows))
     return [_event(content, lambda _: next(designs)) for content in contents]
 
 
@@ -129,6 +134,8 @@ def _event(content: Mapping[str, Any], design: Callable[[Mapping[str, Any]], Des
         fields["kind"] = _failure_kind(fields.get("kind", FailureKind.ERROR.value))
     if kind == "enqueued":
         fields["objectives"] = tuple(fields["objectives"])
+    if kind == "changed":
+        fields["changes"] = tuple(fields["changes"])
     if kind == "told":
         fields["values"] = {intern(name): value for name, value in fields["values"].items()}
     return EVENTS[kind](**fields)

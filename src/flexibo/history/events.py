@@ -102,6 +102,21 @@ class Created:
 
 
 @dataclass(frozen=True, slots=True)
+class Changed:
+    """The study has these settings from now on; all readings before stay, and are read as readings of this study.
+
+    Attributes:
+        settings: All settings, as `Created` has them.
+        changes: What changed, a line each, for people.
+        origin: What its functions can be built from, if that changed too.
+    """
+
+    settings: Mapping[str, Any]
+    changes: tuple[str, ...]
+    origin: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Asked:
     """An evaluation was assigned to a worker of this age in seconds."""
 
@@ -281,6 +296,7 @@ class Stopped:
 
 Event: TypeAlias = (
     Created
+    | Changed
     | Asked
     | Reissued
     | Told

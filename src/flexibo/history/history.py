@@ -14,13 +14,15 @@ import numpy as np
 
 from flexibo._internal.arrays import FloatArray, KeyArray
 from flexibo._internal.numbers import cost_unit
-from flexibo.errors import InvalidValueError
+from flexibo.errors import InvalidTypeError, InvalidValueError
 from flexibo.history._records import REMEMBERED, DesignSeries, ObjectiveRecord, Payments, PurchaseRecord, SeenDesigns
 from flexibo.history._sequences import AskedEvaluations, Charges, Events, Measurements
+from flexibo.history.event_dicts import event_to_dict, events_from_dicts
 from flexibo.history.events import (
     Added,
     Asked,
     BudgetSet,
+    Changed,
     Created,
     Dequeued,
     Enqueued,
@@ -39,14 +41,26 @@ from flexibo.history.events import (
     Told,
 )
 from flexibo.history.measurements import Assignment, FollowUp, QueuedDesign
-from flexibo.objectives import LARGEST, Objective, purchases
+from flexibo.objectives import LARGEST, Objective, check_objectives, purchases, with_own
 from flexibo.space import Design, Designs, Space
 
 
 class History:
-    """The events of a study and the state that follows from them."""
+    """The events of a study and the state that follows from them.
+
+    A study whose settings were changed is the replay of all its events with the latest settings: what was measured
+    before is kept, and read as a reading of the study as it is now.
+
+    Attributes:
+        settings: The latest settings as they are stored; empty if there are none yet.
+        changes: How often they were changed.
+    """
 
     def __init__(self, space: Space, objectives: Sequence[Objective]) -> None:
+        self.settings: Mapping[str, Any] = {}
+        self.changes = 0
+        self._own: Mapping[str, Objective] = {}
+        self._last: Mapping[str, Any] = {}  # the settings that held at the last event
         self.space = space
         self.objectives = tuple(objectives)
         self.purchases = purchases(self.objectives)
@@ -95,6 +109,40 @@ class History:
         self._seen = SeenDesigns(space, self.purchases)
         self._purchase_of = {self.names[j]: p for p, purchase in enumerate(self.purchases) for j in purchase.members}
 
+    def begin_as(self, settings: Mapping[str, Any]) -> None:
+        """Make this history, which is empty, that of a study with these stored settings.
+
+        What affects no question, such as timeouts, is that of the objectives it had, until the study is changed.
+        """
+        self._own = {objective.name: objective for objective in self.objectives}
+        self.become(self.emptied(settings))
+
+    def emptied(self, settings: Mapping[str, Any]) -> History:
+        """A history without events of a study with these stored settings."""
+        if not settings:
+            return type(self)(self.space, self.objectives)
+        rule = (self.space.valid or _every_design) if settings["space"].get("has_rule") else None
+        is_same = settings["space"] == self.space.to_dict()
+        space = self.space if is_same else Space.from_dict(settings["space"], valid=rule)
+        stored = [Objective.from_dict(objective) for objective in settings["objectives"]]
+        made = type(self)(space, check_objectives([with_own(o, self._own.get(o.name)) for o in stored], space.names))
+        made.settings, made._own = settings, self._own
+        return made
+
+    def changed_to(self, settings: Mapping[str, Any]) -> History:
+        """The replay of the events so far with these stored settings; an error if one of them does not fit."""
+        made = self.emptied(settings)
+        made.extend(events_from_dicts([event_to_dict(event) for event in self.events], made.space))
+        return made
+
+    def become(self, other: History) -> None:
+        """Take the place of another history, whose state this one then has."""
+        self.__dict__.update(other.__dict__)
+
+    def forget_own(self) -> None:
+        """From now on all properties of objectives are the stored ones, where the study is changed."""
+        self._own = {}
+
     @property
     def cost_unit(self) -> str:
         """The unit of costs: seconds, or empty if only the user knows it."""
@@ -139,7 +187,8 @@ class History:
                 self.queue = [queued for queued in self.queue if queued.number != event.number]
             case ReferenceFixed():
                 optimised = [self.objectives[j] for j in self.optimised]
-                self.reference = tuple(o.loss(event.values[o.name]) for o in optimised)
+                is_whole = all(o.name in event.values for o in optimised)  # not so before an objective was added
+                self.reference = tuple(o.loss(event.values[o.name]) for o in optimised) if is_whole else None
             case BudgetSet():
                 self.budget = event.budget
             case StopSet():
@@ -148,6 +197,9 @@ class History:
                 self._forgive()
             case Created():
                 self.origin = event.origin
+                self._last, self.settings = event.settings, self.settings or event.settings
+            case Changed():
+                self._change(event)
             case Noted() | Stopped():
                 pass
         if self.queue and isinstance(event, Told | Failed | Added):
@@ -160,8 +212,17 @@ class History:
 
     @property
     def designs(self) -> Designs:
-        """Every design that was asked about or added, once, in that order."""
+        """Every design that was asked about or added, once, in that order, as far as the space still allows it."""
+        return self._seen.legal() if self.changes else self._seen.designs()
+
+    @property
+    def known_designs(self) -> Designs:
+        """Every design that was asked about or added, once, in that order, also where the study was narrowed since."""
         return self._seen.designs()
+
+    def is_legal(self, design: Design) -> bool:
+        """Whether the space still allows a design that is known."""
+        return not self.changes or bool(self.space.legal(self.space.known_designs([design]))[0])
 
     def data(self, j: int) -> tuple[Designs, FloatArray]:
         """The designs (s) and losses (s,) that objective j was measured on, in order."""
@@ -311,6 +372,8 @@ class History:
     def _ask_again(self, evaluation: Evaluation) -> None:
         """Ask the part of a bundle that was released again, with the rest of the bundle."""
         is_part = evaluation.then or (not evaluation.initial and evaluation.number not in self.scored)
+        if not self.is_legal(evaluation.design):
+            return
         if not is_part or evaluation.number in self.answered or evaluation.queued is not None:
             return
         kept = next((p for p in self.follow_ups if p.design == evaluation.design), None)
@@ -357,10 +420,35 @@ class History:
         return (self.asked[number].token, *self._later_tokens.get(number, ()))
 
     def is_known(self, evaluation: Evaluation) -> bool:
-        """Whether exactly this was asked here: the evaluation, in this attempt."""
-        if not 0 <= evaluation.number < len(self.asked) or self.asked[evaluation.number] != evaluation:
+        """Whether exactly this was asked here: the evaluation, in this attempt, maybe before the study was changed."""
+        if not 0 <= evaluation.number < len(self.asked):
+            return False
+        if self.asked[evaluation.number] != (self._as_now(evaluation) if self.changes else evaluation):
             return False
         return evaluation.token in self.tokens(evaluation.number)
+
+    def _as_now(self, evaluation: Evaluation) -> Evaluation:
+        """An evaluation that was asked before the study was changed, with its designs as they are known now."""
+        second, design = evaluation.runner_up, self.space.known_design
+        try:
+            runner_up = None if second is None else replace(second, design=design(second.design))
+            return replace(evaluation, design=design(evaluation.design), runner_up=runner_up)
+        except (InvalidValueError, InvalidTypeError):
+            return evaluation  # it is of another study
+
+    def _change(self, event: Changed) -> None:
+        """Begin anew what depends on the questions before a change; what was measured stays."""
+        before = [Objective.from_dict(objective) for objective in self._last.get("objectives", ())]
+        after = [Objective.from_dict(objective) for objective in event.settings["objectives"]]
+        if {o.name for o in before if o.optimise} != {o.name for o in after if o.optimise}:
+            self.reference = None
+        if {o.name for o in after} - {o.name for o in before}:
+            self.chosen = 0  # the start measures the initial designs in what is new
+        self.scored = []
+        self.follow_ups = [one for one in self.follow_ups if self.is_legal(one.design)]
+        self.origin = event.origin or self.origin
+        self._last = event.settings
+        self.changes += 1
 
     def settled(self, answer: Told | Failed | Spent) -> Told | Failed | Spent | None:
         """The stored answer of the same attempt, which was charged; None if there is none."""
@@ -468,6 +556,11 @@ class History:
         for p, purchase in enumerate(self.purchases):
             if all(keys[j] in self._objective_records[j].latest for j in purchase.members):
                 self._purchase_records[p].measured.add(self.key(p, design))
+
+
+def _every_design(design: Design) -> bool:
+    """The rule in place of one that only the process has that changed the study."""
+    return True
 
 
 def _attempt(answer: Told | Failed | Spent) -> tuple[int, str]:

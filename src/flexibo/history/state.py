@@ -27,7 +27,7 @@ from flexibo.history.measurements import Assignment, FollowUp, QueuedDesign
 if TYPE_CHECKING:
     from flexibo.history.history import History
 
-FORMAT = 1
+FORMAT = 2
 FACTS = "facts"
 BYTES_PER_EVENT = 2_000  # a state is at most this large, beside `BYTES_BESIDE`; a larger one is not read
 BYTES_BESIDE = 10_000_000
@@ -44,13 +44,14 @@ PLAIN = (
     "stop",
     "chosen",
     "origin",
+    "changes",
 )
 
 
 def packed(history: History) -> bytes:
     """What follows from the events of a history so far, for `restore`."""
     arrays: dict[str, AnyArray] = {
-        "codes": history.designs.codes,
+        "codes": history.known_designs.codes,
         "asked": np.asarray(history.asked.at),
         "measurements": np.asarray(history.measurements.at),
         "charges": np.asarray(history.charges.at),
@@ -63,6 +64,7 @@ def packed(history: History) -> bytes:
     arrays["answerers"] = np.array([workers[worker] for worker in history.answered.values()], dtype=np.int64)
     facts: dict[str, Any] = {"format": FORMAT, "events": len(history.events), "workers": list(workers)}
     facts |= {name: getattr(history, name) for name in PLAIN}
+    facts["settings"] = history.settings if history.changes else None
     facts |= {name: list(getattr(history, name).items()) for name in COUNTERS}
     facts["assignments"] = [(n, one.worker, one.seconds, one.token) for n, one in history.assignments.items()]
     facts["pending"] = list(history.pending)
@@ -104,18 +106,19 @@ def restore(history: History, state: bytes, *, events: int, load: Load) -> None:
 
     Raises an error, and changes nothing, if it is not the state of such a history.
     """
-    found = type(history)(history.space, history.objectives)
-    _unpack(found, state, events, load)
-    history.__dict__.update(found.__dict__)
-
-
-def _unpack(history: History, content: bytes, events: int, load: Load) -> None:
-    """Give a new history the state that `packed` wrote."""
-    arrays = _read(content, events)
+    arrays = _read(state, events)
     facts = json.loads(arrays[FACTS].tobytes())
     if facts["format"] != FORMAT or facts["events"] != events:
         raise InvalidValueError(f"The snapshot has format {facts['format']} and is of {facts['events']} events.")
-    design = history.space.design
+    found = history.emptied(facts["settings"] or history.settings)
+    _unpack(found, arrays, facts, events, load)
+    history.become(found)
+
+
+def _unpack(history: History, arrays: Mapping[str, AnyArray], facts: Mapping[str, Any], events: int, load: Load) -> None:
+    """Give a new history the state that `packed` wrote."""
+    design = history.space.known_design
+    history.changes, history._last = facts["changes"], history.settings
     _restore_designs(history, arrays["codes"])
     history.events.begin_with(events, load)
     for view, name in ((history.asked, "asked"), (history.measurements, "measurements"), (history.charges, "charges")):
@@ -171,7 +174,7 @@ def _read(content: bytes, events: int) -> Mapping[str, AnyArray]:
 
 def _restore_designs(history: History, codes: AnyArray) -> None:
     designs = history.space.from_codes(np.array(codes, dtype=np.float64))
-    if not history.space.legal(designs).all():
+    if not history.changes and not history.space.legal(designs).all():
         raise InvalidValueError("The snapshot has designs that the space forbids.")
     history._seen.begin_with(designs.codes)
 
@@ -182,8 +185,8 @@ def _pack_series(history: History, arrays: dict[str, AnyArray], name: str, serie
 
 
 def _unpack_series(history: History, arrays: Mapping[str, AnyArray], name: str, series: DesignSeries) -> None:
-    places = _checked(arrays[f"{name}-places"], below=len(history.designs))
-    series.extend(history.designs.codes[places], array("d", arrays[f"{name}-numbers"].astype(np.float64).tobytes()))
+    places = _checked(arrays[f"{name}-places"], below=len(history.known_designs))
+    series.extend(history.known_designs.codes[places], array("d", arrays[f"{name}-numbers"].astype(np.float64).tobytes()))
 
 
 def _checked(places: AnyArray, *, below: int) -> IntArray:

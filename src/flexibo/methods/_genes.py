@@ -31,7 +31,7 @@ from pymoo.operators.selection.tournament import TournamentSelection
 from flexibo._internal.arrays import FloatArray
 from flexibo.methods.legal_designs import nearest_legal
 from flexibo.space import Categorical, Designs, Option, Space
-from flexibo.space.encoding import width
+from flexibo.space.encoding import levels, width
 
 CROSSOVER = 0.9  # The probability that two parents are crossed at all, as Deb et al. (2002) set it.
 INDEX = 20  # distribution index of crossover and mutation (Deb et al. 2002): children stay close to parents
@@ -125,7 +125,7 @@ def variables(space: Space) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for name, option in space.options.items():
         if isinstance(option, Categorical) and option.size > 1:
-            result[name] = Choice(options=list(range(option.size)))
+            result[name] = Choice(options=levels(option, np.arange(option.size, dtype=np.float64)).astype(int).tolist())
         elif option.size > 1:
             result[name] = (Coarse if option.size <= COARSE else Real)(bounds=(0.0, 1.0))
     return result
@@ -203,7 +203,7 @@ class Genes:
         """The options that vary, each with its first column in the encoding."""
         start = 0
         for name, option in self._space.options.items():
-            if width(option):
+            if option.size > 1:
                 yield name, option, start
             start += width(option)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from flexibo.belief.belief import Belief
 from flexibo.history import History
-from flexibo.history.events import Asked
+from flexibo.history.events import Asked, Changed
 from flexibo.methods.base import Step
 
 
@@ -46,6 +46,8 @@ class MethodMemory:
         past = History(history.space, history.objectives)
         state: object = None
         for event in history.events:
+            if isinstance(event, Changed):
+                state = None  # what came before was of another space or of other objectives
             if isinstance(event, Asked) and past.is_scored(event.evaluation):
                 state = self._step(state, self._believe(past))
             past.append(event)

@@ -15,7 +15,7 @@ from flexibo.space._conditions import Activity
 from flexibo.space._option_table import OptionTable
 from flexibo.space.design import Design
 from flexibo.space.designs import Designs
-from flexibo.space.encoding import levels
+from flexibo.space.encoding import is_legal_code, levels
 from flexibo.space.options import Option
 
 COUNTING_LIMIT = 100_000  # with more combinations of parents under conditions, the count is an upper bound
@@ -62,6 +62,16 @@ class LegalDesigns:
 
     def allows(self, designs: Designs) -> BoolArray:
         """Whether each design (m,) is legal."""
+        if not self.table.narrowed:
+            return self._obey(designs)
+        allowed = np.ones(len(designs), dtype=np.bool_)
+        for column, option in self.table.narrowed.items():
+            allowed &= is_legal_code(option, designs.codes[:, column])
+        allowed[allowed] = self._obey(designs[allowed])  # a rule need not know values that are not legal any more
+        return allowed
+
+    def _obey(self, designs: Designs) -> BoolArray:
+        """Whether each design (m,) is in the pool and obeys the rule."""
         if self._pool_keys is not None:
             keys = designs.keys()
             at = np.minimum(np.searchsorted(self._pool_keys, keys), len(self._pool_keys) - 1)
@@ -78,6 +88,7 @@ class LegalDesigns:
         first = designs[int(np.argmin(allowed))]
         if self.pool is not None:
             raise InvalidValueError(f"{first!r} is not in the pool; it must be one of its {len(self.pool)} designs.")
+        self.table.codes_of_row(dict(first))  # an error that names the option
         raise InvalidValueError(f"{first!r} is forbidden by the rule of the space; choose other values.")
 
     def __getstate__(self) -> dict[str, Any]:
@@ -176,7 +187,7 @@ def _linked(k: int, activity: Activity) -> list[list[int]]:
 def _count_group(group: Collection[int], options: Sequence[Option], activity: Activity) -> int:
     sizes = {i: int(options[i].size) for i in group}
     parents = [i for i in group if any(i == parent for clauses in activity.clauses.values() for parent, _ in clauses)]
-    classes = {i: _classes(i, sizes[i], activity) for i in parents}
+    classes = {i: _classes(i, options[i], activity) for i in parents}
     columns = {i: np.array(list(weights), dtype=np.float64) for i, weights in classes.items()}
     codes = expanded(columns, activity, len(options), COUNTING_LIMIT)
     if codes is None:
@@ -192,14 +203,14 @@ def _count_group(group: Collection[int], options: Sequence[Option], activity: Ac
     return int(number.sum())
 
 
-def _classes(position: int, size: int, activity: Activity) -> dict[float, int]:
+def _classes(position: int, option: Option, activity: Activity) -> dict[float, int]:
     """One code for each class of a parent's values that no condition distinguishes, and the size of the class."""
     lists = [set(codes.tolist()) for clauses in activity.clauses.values() for i, codes in clauses if i == position]
-    mentioned = sorted(set().union(*lists))
+    mentioned = [code for code in sorted(set().union(*lists)) if is_legal_code(option, np.array([code])).all()]
     classes: dict[tuple[bool, ...], list[float]] = {}
     for code in mentioned:
         classes.setdefault(tuple(code in each for each in lists), []).append(code)
     weights = {codes[0]: len(codes) for codes in classes.values()}
-    if size > len(mentioned):
-        weights[-math.inf] = size - len(mentioned)  # stands for all values that no condition mentions
+    if option.size > len(mentioned):
+        weights[-math.inf] = int(option.size) - len(mentioned)  # stands for all values that no condition mentions
     return weights

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from flexibo.errors import FlexiBOError, InvalidTypeError, InvalidValueError, ra
 from flexibo.space._conditions import activity_of, checked_conditions
 from flexibo.space.design import Design
 from flexibo.space.encoding import code_of, codes_of, expected, legal_codes, width
-from flexibo.space.options import Option, as_option
+from flexibo.space.options import Option, as_option, with_known_legal
 
 SHOWN_NAMES = 4
 
@@ -22,7 +23,9 @@ SHOWN_NAMES = 4
 class OptionTable:
     """The columns of a matrix of codes: options, in order, and the conditions under which they are active."""
 
-    def __init__(self, options: Mapping[str, object], conditions: object = None) -> None:
+    def __init__(
+        self, options: Mapping[str, object], conditions: object = None, defaults: Mapping[str, Any] | None = None
+    ) -> None:
         if not isinstance(options, Mapping):
             raise InvalidTypeError(f"The options are {options!r}; give a mapping of names to values.")
         if not options:
@@ -35,18 +38,33 @@ class OptionTable:
         self.names = tuple(self.options)
         self.columns = {name: column for column, name in enumerate(self.names)}
         # For each conditional option, for each parent, the values that keep it active; `activity` is the same in codes.
-        self.conditions = checked_conditions(conditions, self.options)
-        self.activity = activity_of(self.conditions, self.options)
+        self.conditions = checked_conditions(conditions, _with_known(self.options))
+        self.activity = activity_of(self.conditions, _with_known(self.options))
+        # In a space that was changed, the values that earlier designs have of options that came later; otherwise None.
+        self.defaults = None if defaults is None else dict(defaults)
+        self._fallback: Mapping[str, Any] = {}
+        self.narrowed = {column: option for column, option in enumerate(self.options.values()) if option.known}
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, OptionTable):
             return NotImplemented
         return self is other or (
-            self.names == other.names and self.options == other.options and self.conditions == other.conditions
+            self.names == other.names
+            and self.options == other.options
+            and self.conditions == other.conditions
+            and self.defaults == other.defaults
         )
 
     def __hash__(self) -> int:
         return hash((self.names, tuple(self.options.values())))
+
+    @cached_property
+    def known(self) -> OptionTable:
+        """The same columns and codes, where all is legal that was before, and an option that came later has a value."""
+        table = OptionTable(_with_known(self.options), self.conditions)
+        table.columns = self.columns
+        table._fallback = self.defaults or {}
+        return table
 
     def summary(self) -> str:
         """The number of options and the first of their names."""
@@ -78,6 +96,8 @@ class OptionTable:
         if all(isinstance(row, Design) and row._positions is self.columns for row in rows):
             values = zip(*(row._values for row in rows), strict=True)
             return np.stack(list(map(codes_of, self.options.values(), values)), axis=1)
+        if self._fallback and not self.activity.clauses:
+            rows = [{**self._fallback, **row} if isinstance(row, Mapping) else row for row in rows]
         if (found := self._codes_of_whole_rows(rows)) is not None:
             return found
         codes = np.empty((len(rows), len(self.names)))
@@ -131,10 +151,14 @@ class OptionTable:
             raise InvalidValueError(
                 f"Option {name!r} is {values[name]!r}; it is inactive here, so it must be None or left out."
             )
-        if name not in values:
+        if name not in values and name not in self._fallback:
             raise InvalidValueError(f"Option {name!r} is missing; it must be {expected(option, 0)}.")
-        value = values[name]
+        value = values[name] if name in values else self._fallback[name]
         code = code_of(option, value)
         if code is None:
             raise InvalidValueError(f"Option {name!r} is {value!r}; it must be {expected(option, value)}.")
         return code
+
+
+def _with_known(options: Mapping[str, Option]) -> dict[str, Option]:
+    return {name: with_known_legal(option) for name, option in options.items()}

@@ -15,7 +15,10 @@ from flexibo.space.options import OPTIONS, Option, named, option_to_dict
 
 
 def space_to_dict(legal: LegalDesigns) -> dict[str, Any]:
-    """The options in their order, the conditions, the pool as columns of codes, and whether there is a rule."""
+    """The options in their order, the conditions, the pool as columns of codes, and whether there is a rule.
+
+    A space that was changed also has the values that earlier designs have of options that came later.
+    """
     return {
         "options": [{"name": name, **option_to_dict(option)} for name, option in legal.table.options.items()],
         "conditions": {
@@ -24,6 +27,7 @@ def space_to_dict(legal: LegalDesigns) -> dict[str, Any]:
         },
         "pool": None if legal.pool is None else legal.pool.codes.T.astype(np.int64).tolist(),
         "has_rule": legal.rule is not None,
+        **({} if legal.table.defaults is None else {"defaults": legal.table.defaults}),
     }
 
 

@@ -3,6 +3,9 @@
 Every value has a *code*, one float64: its position for `Categorical` and `Ordinal`, the number itself for `Integer` and
 `Real`, NaN where the option is inactive. The *encoding* of a code lies in [0, 1]: a column with the rank, or with the
 position between the bounds, for ordered options; scaled one-hot columns for a `Categorical`; nothing for a constant.
+
+An option may know values that were legal before. They have codes and encodings, on one scale with the legal ones, but
+are never drawn, stepped to or decoded.
 """
 
 from __future__ import annotations
@@ -13,8 +16,19 @@ from typing import Any
 
 import numpy as np
 
-from flexibo._internal.arrays import FloatArray, IntArray, KeyArray, plain
-from flexibo.space.options import Categorical, Integer, Option, Ordinal, Real, Value, is_number, is_whole
+from flexibo._internal.arrays import BoolArray, FloatArray, IntArray, KeyArray, plain
+from flexibo.space.options import (
+    Categorical,
+    Integer,
+    Option,
+    Ordinal,
+    Real,
+    Value,
+    is_number,
+    is_whole,
+    with_known_legal,
+    without_known,
+)
 
 ONE_HOT = math.sqrt(0.5)  # two categories then have squared distance 1, like the two ends of an ordered option
 WIDE = 10  # an interval with more values than this also has random neighbours
@@ -37,6 +51,8 @@ def code_of(option: Option, value: Any) -> float | None:
     if isinstance(option, (Categorical, Ordinal)):
         # True equals 1 in Python; among numbers it is a mistake.
         if isinstance(value, bool) and all(is_number(level) for level in option.values):
+            return None
+        if option.known and value not in option.values:
             return None
         return option._codes.get(value) if isinstance(value, (str, int, float, bool)) else None
     legal = is_whole(value) if isinstance(option, Integer) else is_number(value)
@@ -74,7 +90,9 @@ def legal_codes(option: Option, column: Sequence[object]) -> FloatArray | None:
         if not kinds <= {str, int, float, bool} or (bool in kinds and all(map(is_number, option.values))):
             return None
         codes = [option._codes.get(value) for value in column]
-        return None if None in codes else np.array(codes, dtype=np.float64)
+        if None in codes or (option.known and not set(column) <= set(option.values)):
+            return None
+        return np.array(codes, dtype=np.float64)
     if not kinds <= {int, float}:
         return None
     try:
@@ -93,7 +111,7 @@ def value_of(option: Option, code: float) -> Value:
         return None
     if isinstance(option, Real):
         return code
-    return int(code) if isinstance(option, Integer) else option.values[int(code)]
+    return int(code) if isinstance(option, Integer) else (option.known or option.values)[int(code)]
 
 
 def values_of(option: Option, codes: FloatArray) -> list[Value]:
@@ -106,7 +124,9 @@ def values_of(option: Option, codes: FloatArray) -> list[Value]:
     if isinstance(option, Real):
         return codes.tolist() if active.all() else [None if code != code else code for code in codes.tolist()]
     whole = np.where(active, codes, 0.0).astype(np.int64).tolist()
-    values: list[Value] = whole if isinstance(option, Integer) else list(map(option.values.__getitem__, whole))
+    values: list[Value] = whole
+    if not isinstance(option, Integer):
+        values = list(map((option.known or option.values).__getitem__, whole))
     if not active.all():
         values = [value if here else None for value, here in zip(values, active.tolist(), strict=True)]
     return values
@@ -114,11 +134,42 @@ def values_of(option: Option, codes: FloatArray) -> list[Value]:
 
 def levels(option: Option, digits: FloatArray) -> FloatArray:
     """The codes of the values at positions 0, 1, ..., size - 1 of a finite option."""
-    return digits + option.low if isinstance(option, (Integer, Real)) else digits
+    if isinstance(option, (Integer, Real)):
+        return digits + option.low
+    return among_known(option, digits)
+
+
+def among_known(option: Option, codes: FloatArray) -> FloatArray:
+    """The codes (m,) of an option's legal values, given those that they have in the option without known values."""
+    if isinstance(option, (Integer, Real)) or not option.known:
+        return codes
+    places = np.array([option._codes[value] for value in option.values])
+    active = ~np.isnan(codes)
+    return np.where(active, places[np.where(active, codes, 0.0).astype(np.int64)], np.nan)
+
+
+def _among_legal(option: Option, codes: FloatArray) -> FloatArray:
+    """The inverse of `among_known`; of a value that is not legal, the code of the next legal one in order."""
+    if isinstance(option, (Integer, Real)):
+        return np.clip(codes, option.low, option.high)  # NaN stays
+    places = np.array([option._codes[value] for value in option.values])
+    found = np.minimum(np.searchsorted(places, codes), len(places) - 1).astype(np.float64)
+    return np.where(np.isnan(codes), np.nan, found)
+
+
+def is_legal_code(option: Option, codes: FloatArray) -> BoolArray:
+    """Whether each code (m,) is that of a legal value; inactive ones are."""
+    if isinstance(option, (Integer, Real)):
+        legal = (codes >= option.low) & (codes <= option.high)
+    else:
+        legal = np.isin(codes, [option._codes[value] for value in option.values])
+    return np.asarray(legal | np.isnan(codes))
 
 
 def draw(option: Option, m: int, rng: np.random.Generator) -> FloatArray:
     """Random codes (m,), uniform over the values, or over the logarithmic scale of the option."""
+    if option.known:
+        return among_known(option, draw(without_known(option), m, rng))
     if isinstance(option, Real):
         return _from_unit(option, rng.random(m))
     if isinstance(option, Integer) and option.log:
@@ -141,6 +192,7 @@ def log_weight(option: Option, codes: FloatArray) -> FloatArray:
 
 def width(option: Option) -> int:
     """The number of columns of the encoding of an option."""
+    option = with_known_legal(option)
     if option.size == 1:
         return 0
     if not isinstance(option, Categorical):
@@ -150,6 +202,7 @@ def width(option: Option) -> int:
 
 def encode(option: Option, codes: FloatArray) -> FloatArray:
     """The columns (m, width) in [0, 1] of codes (m,); inactive is 0.5, or all zeros for a `Categorical`."""
+    option = with_known_legal(option)
     if isinstance(option, Categorical) and option.size > MOST_ONE_HOT:
         return _hashed(codes)
     if isinstance(option, Categorical):
@@ -190,13 +243,25 @@ def decode(option: Option, columns: FloatArray) -> FloatArray:
     """The codes (m,) of the legal values nearest to columns (m, width)."""
     if option.size == 1:
         return levels(option, np.zeros(len(columns)))
-    if isinstance(option, Categorical) and option.size > MOST_ONE_HOT:
-        values = _hashed(np.arange(option.size, dtype=np.float64))
-        return np.array([float(np.argmax(values @ row)) for row in columns])
     if isinstance(option, Categorical):
-        nearest: IntArray = columns.argmax(axis=1)
-        return nearest.astype(np.float64)
+        codes = levels(option, np.arange(option.size, dtype=np.float64))
+        if len(option.known or option.values) > MOST_ONE_HOT:
+            values = _hashed(codes)
+            return np.array([float(codes[np.argmax(values @ row)]) for row in columns])
+        nearest: IntArray = columns[:, codes.astype(np.int64)].argmax(axis=1)
+        return codes[nearest]
+    if option.known:
+        codes = decode(with_known_legal(option), columns)
+        return _nearest(option, codes)
     return _from_unit(option, np.clip(columns[:, 0], 0.0, 1.0))
+
+
+def _nearest(option: Ordinal | Integer | Real, codes: FloatArray) -> FloatArray:
+    """The legal codes (m,) nearest to codes of legal or known values."""
+    if not isinstance(option, Ordinal):
+        return np.clip(codes, option.low, option.high)
+    legal = levels(option, np.arange(option.size, dtype=np.float64))
+    return np.asarray(legal[np.abs(codes[:, None] - legal).argmin(axis=1)])
 
 
 def near(option: Option, code: float, rng: np.random.Generator, *, steps: int, draws: int) -> FloatArray:
@@ -206,6 +271,10 @@ def near(option: Option, code: float, rng: np.random.Generator, *, steps: int, d
     `Ordinal` or `Integer`; and `draws` normal perturbations on the scale of a `Real`, and of an `Integer` with more
     than `WIDE` values.
     """
+    if option.known:
+        legal = without_known(option)
+        around = near(legal, float(_among_legal(option, np.array([code]))[0]), rng, steps=steps, draws=draws)
+        return among_known(option, around)
     if isinstance(option, Categorical) and option.size > MOST_ONE_HOT:
         others = rng.integers(option.size, size=MOST_NEIGHBOURS).astype(np.float64)
     elif isinstance(option, Categorical):
@@ -228,6 +297,8 @@ def stepped(option: Option, codes: FloatArray, scales: FloatArray, rng: np.rando
     A step goes to any other value of a `Categorical`. On the scale of another option it is normal, with these standard
     deviations (m,), and at least to the next value of an `Ordinal` or `Integer`.
     """
+    if option.known:
+        return among_known(option, stepped(without_known(option), _among_legal(option, codes), scales, rng))
     if option.size == 1:
         return codes
     if isinstance(option, Categorical):

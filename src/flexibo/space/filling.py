@@ -21,8 +21,8 @@ import numpy as np
 
 from flexibo._internal.arrays import FloatArray
 from flexibo.space.designs import Designs
-from flexibo.space.encoding import decode, levels
-from flexibo.space.options import Integer, Option, Real
+from flexibo.space.encoding import among_known, decode, levels
+from flexibo.space.options import Integer, Option, Real, without_known
 from flexibo.space.space import Space
 from flexibo.space.unseen import distances, fresh, is_new
 
@@ -94,6 +94,8 @@ def codes_at(option: Option, u: FloatArray) -> FloatArray:
     >>> codes_at(Integer(1, 4), np.array([0.0, 0.24, 0.25, 0.99])).tolist()
     [1.0, 1.0, 2.0, 4.0]
     """
+    if option.known:
+        return among_known(option, codes_at(without_known(option), u))
     if isinstance(option, Real):
         return decode(option, u[:, None])
     if isinstance(option, Integer) and option.log:

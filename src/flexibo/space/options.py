@@ -29,12 +29,18 @@ class _Listed:
     """An option whose values are listed, with the code of each."""
 
     values: Sequence[Level]
+    known: Sequence[Level] = field(default=(), repr=False, kw_only=True)
     _codes: dict[Value, float] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         values = self._ordered(_checked_values(self.values))
-        codes: dict[Value, float] = {level: float(code) for code, level in enumerate(values)}
-        object.__setattr__(self, "values", values)
+        known = _checked_values(self.known) if self.known else ()
+        if known and not set(values) <= set(known):
+            raise InvalidValueError(f"An option has the known values {list(known)}; its values must be among them.")
+        known = () if len(known) == len(values) else known
+        codes: dict[Value, float] = {level: float(code) for code, level in enumerate(known or values)}
+        object.__setattr__(self, "values", tuple(sorted(values, key=codes.__getitem__)) if known else values)
+        object.__setattr__(self, "known", known)
         object.__setattr__(self, "_codes", codes | {None: math.nan})
 
     def _ordered(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -52,6 +58,8 @@ class Categorical(_Listed):
 
     Attributes:
         values: The legal values, without duplicates.
+        known: The values that designs may have that were measured before the study was changed, the legal ones among
+            them; empty if these are all. `Study.change` sets it.
 
     >>> Categorical(["1x1", "3x3"])
     Categorical(values=('1x1', '3x3'))
@@ -67,6 +75,7 @@ class Ordinal(_Listed):
     Attributes:
         values: The legal values, without duplicates. Numbers that neither rise nor fall throughout are sorted; any
             other order, such as that of strings, is kept as given.
+        known: As for `Categorical`, in order.
 
     >>> Ordinal([64, 16, 32])
     Ordinal(values=(16, 32, 64))
@@ -91,6 +100,8 @@ class Integer:
         low: The smallest legal number.
         high: The largest legal number.
         log: Whether the option is encoded, drawn and perturbed on a logarithmic scale.
+        known: The range of designs that were measured before the study was changed, if that is wider. `Study.change`
+            sets it.
 
     >>> Integer(1, 6).size
     6
@@ -100,6 +111,7 @@ class Integer:
     low: int
     high: int
     log: bool = False
+    known: tuple[int, int] | None = field(default=None, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
         for end in (self.low, self.high):
@@ -111,6 +123,7 @@ class Integer:
         object.__setattr__(self, "high", int(self.high))
         object.__setattr__(self, "log", checked_flag("log", self.log))
         _check_order(self.low, self.high, self.log)
+        object.__setattr__(self, "known", _checked_known(self, self.known))
 
     @property
     def size(self) -> int:
@@ -126,6 +139,7 @@ class Real:
         low: The smallest legal number.
         high: The largest legal number.
         log: Whether the option is encoded, drawn and perturbed on a logarithmic scale.
+        known: As for `Integer`.
 
     >>> Real(1e-5, 1e-1, log=True).size
     inf
@@ -135,6 +149,7 @@ class Real:
     low: float
     high: float
     log: bool = False
+    known: tuple[float, float] | None = field(default=None, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
         for end in (self.low, self.high):
@@ -154,6 +169,7 @@ class Real:
             raise InvalidValueError(
                 f"An option has bounds {(self.low, self.high)}; they are too close for a log scale."
             )
+        object.__setattr__(self, "known", _checked_known(self, self.known))
 
     @property
     def size(self) -> int | float:
@@ -207,9 +223,36 @@ def option_to_dict(option: Option) -> dict[str, Any]:
     >>> option_to_dict(Integer(1, 6))
     {'kind': 'integer', 'low': 1, 'high': 6, 'log': False}
     """
+    known = {"known": list(option.known)} if option.known else {}
     if isinstance(option, (Categorical, Ordinal)):
-        return {"kind": option.kind, "values": list(option.values)}
-    return {"kind": option.kind, "low": option.low, "high": option.high, "log": option.log}
+        return {"kind": option.kind, "values": list(option.values), **known}
+    return {"kind": option.kind, "low": option.low, "high": option.high, "log": option.log, **known}
+
+
+def without_known(option: Option) -> Option:
+    """The option with its legal values alone.
+
+    >>> without_known(Integer(2, 4, known=(1, 6))) == Integer(2, 4)
+    True
+    """
+    if not option.known:
+        return option
+    if isinstance(option, (Categorical, Ordinal)):
+        return type(option)(option.values)
+    return type(option)(option.low, option.high, log=option.log)
+
+
+def with_known_legal(option: Option) -> Option:
+    """The option with all values that designs may have, legal or known.
+
+    >>> with_known_legal(Integer(2, 4, known=(1, 6)))
+    Integer(low=1, high=6, log=False)
+    """
+    if not option.known:
+        return option
+    if isinstance(option, (Categorical, Ordinal)):
+        return type(option)(option.known)
+    return type(option)(*option.known, log=option.log)
 
 
 def _inferred(given: object) -> Option:
@@ -254,6 +297,18 @@ def _checked_values(values: object) -> tuple[Level, ...]:
             raise InvalidValueError(f"An option has the value {level!r} twice; each value may be given once.")
         seen.add(level)
     return levels
+
+
+def _checked_known(option: Integer | Real, known: object) -> tuple[Any, Any] | None:
+    """The known range of an option as a pair; None if it is not wider than the option itself."""
+    if known is None:
+        return None
+    if not isinstance(known, (list, tuple)) or len(known) != 2 or not all(is_number(plain(end)) for end in known):
+        raise InvalidTypeError(f"An option has the known range {known!r}; it must be a pair of numbers.")
+    wide = type(option)(*known, log=option.log)
+    if not wide.low <= option.low <= option.high <= wide.high:
+        raise InvalidValueError(f"An option has the known range {known!r}; its bounds must be within it.")
+    return None if (wide.low, wide.high) == (option.low, option.high) else (wide.low, wide.high)
 
 
 def _check_order(low: Number, high: Number, log: bool) -> None:

@@ -13,7 +13,7 @@ from flexibo.belief.candidates import initial_designs as drawn_designs
 from flexibo.belief.costs import CostCallable
 from flexibo.errors import InvalidTypeError, InvalidValueError, SettingsDifferError
 from flexibo.methods.table import find_method
-from flexibo.objectives import Objective
+from flexibo.objectives import OWN, Objective
 from flexibo.optimizer.start import FEWEST, MOST, MOST_CHEAP
 from flexibo.space import Design, Space
 from flexibo.surrogates import Surrogate
@@ -77,7 +77,7 @@ def _other(key: str, stored: Any, given: Any, study: str) -> SettingsDifferError
 def _what_matters(objectives: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The objectives without what may change each time a study is opened: it affects no question."""
     return [
-        {k: v for k, v in one.items() if k not in ("timeout", "retries", "resources", "unit")} for one in objectives
+        {k: v for k, v in one.items() if k not in OWN} for one in objectives
     ]
 
 
