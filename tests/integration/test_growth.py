@@ -56,7 +56,7 @@ def test_a_study_opens_from_its_snapshot_and_asks_what_a_replay_would_ask(
     assert sum(counts) == 1, "only what came after the snapshot is replayed"
     other = without_snapshots(url)
     assert sum(counts) > 2 * EVALUATIONS
-    assert study._optimizer.ask(study.history) == other._optimizer.ask(other.history)
+    assert study._mind.optimizer.ask(study.history) == other._mind.optimizer.ask(other.history)
     assert study.front() == other.front()
     assert study.events == other.events
     assert list(study.history.measurements) == list(other.history.measurements)

@@ -84,6 +84,7 @@ def event_to_dict(event: Event) -> dict[str, Any]:
     elif isinstance(event, Changed):
         content = {"settings": dict(event.settings), "changes": list(event.changes)}
         content |= {"origin": dict(event.origin)} if event.origin else {}
+        content |= {"rule": True} if event.rule else {}
     else:
         content = asdict(event)
     if isinstance(event, Failed):

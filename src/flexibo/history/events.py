@@ -109,11 +109,13 @@ class Changed:
         settings: All settings, as `Created` has them.
         changes: What changed, a line each, for people.
         origin: What its functions can be built from, if that changed too.
+        rule: Whether the space has another rule, which only the process knows that changed it.
     """
 
     settings: Mapping[str, Any]
     changes: tuple[str, ...]
     origin: Mapping[str, Any] = field(default_factory=dict)
+    rule: bool = False
 
 
 @dataclass(frozen=True, slots=True)

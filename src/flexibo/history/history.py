@@ -54,11 +54,14 @@ class History:
     Attributes:
         settings: The latest settings as they are stored; empty if there are none yet.
         changes: How often they were changed.
+        rules: How often the rule of the space was.
     """
 
     def __init__(self, space: Space, objectives: Sequence[Objective]) -> None:
         self.settings: Mapping[str, Any] = {}
         self.changes = 0
+        self.rules = 0
+        self._reached = True  # False while events are replayed that came before the settings
         self._own: Mapping[str, Objective] = {}
         self._last: Mapping[str, Any] = {}  # the settings that held at the last event
         self.space = space
@@ -126,7 +129,7 @@ class History:
         space = self.space if is_same else Space.from_dict(settings["space"], valid=rule)
         stored = [Objective.from_dict(objective) for objective in settings["objectives"]]
         made = type(self)(space, check_objectives([with_own(o, self._own.get(o.name)) for o in stored], space.names))
-        made.settings, made._own = settings, self._own
+        made.settings, made._own, made._reached = settings, self._own, False
         return made
 
     def changed_to(self, settings: Mapping[str, Any]) -> History:
@@ -138,6 +141,11 @@ class History:
     def become(self, other: History) -> None:
         """Take the place of another history, whose state this one then has."""
         self.__dict__.update(other.__dict__)
+
+    @property
+    def is_at_latest(self) -> bool:
+        """Whether the events so far reach the settings; otherwise it is replayed up to the change that made them."""
+        return self._reached
 
     def forget_own(self) -> None:
         """From now on all properties of objectives are the stored ones, where the study is changed."""
@@ -158,7 +166,9 @@ class History:
                 self.append(event)
 
     def append(self, event: Event) -> None:
-        """Add one event."""
+        """Add one event; all before it are replayed if it changes the settings."""
+        if isinstance(event, Changed) and self._reached and event.settings != self.settings:
+            self.become(self.changed_to(event.settings))
         match event:
             case Asked():
                 self._ask(event)
@@ -198,6 +208,7 @@ class History:
             case Created():
                 self.origin = event.origin
                 self._last, self.settings = event.settings, self.settings or event.settings
+                self._reached = self.settings == event.settings
             case Changed():
                 self._change(event)
             case Noted() | Stopped():
@@ -448,7 +459,9 @@ class History:
         self.follow_ups = [one for one in self.follow_ups if self.is_legal(one.design)]
         self.origin = event.origin or self.origin
         self._last = event.settings
+        self._reached = self._reached or event.settings == self.settings
         self.changes += 1
+        self.rules += event.rule
 
     def settled(self, answer: Told | Failed | Spent) -> Told | Failed | Spent | None:
         """The stored answer of the same attempt, which was charged; None if there is none."""

@@ -45,6 +45,7 @@ PLAIN = (
     "chosen",
     "origin",
     "changes",
+    "rules",
 )
 
 
@@ -118,7 +119,7 @@ def restore(history: History, state: bytes, *, events: int, load: Load) -> None:
 def _unpack(history: History, arrays: Mapping[str, AnyArray], facts: Mapping[str, Any], events: int, load: Load) -> None:
     """Give a new history the state that `packed` wrote."""
     design = history.space.known_design
-    history.changes, history._last = facts["changes"], history.settings
+    history.changes, history._last, history._reached = facts["changes"], history.settings, True
     _restore_designs(history, arrays["codes"])
     history.events.begin_with(events, load)
     for view, name in ((history.asked, "asked"), (history.measurements, "measurements"), (history.charges, "charges")):

@@ -48,9 +48,11 @@ class StopKind(str, Enum):
     """Ctrl-C."""
     TERMINATED = "terminated"
     """SIGTERM or SIGHUP."""
+    CHANGED = "changed"
+    """The study was changed, and this process does not know enough of it to measure any more."""
 
 
-PASSING = (StopKind.IDLE, StopKind.WAITING, StopKind.QUEUE, StopKind.TRIED)
+PASSING = (StopKind.IDLE, StopKind.WAITING, StopKind.QUEUE, StopKind.TRIED, StopKind.CHANGED)
 """Kinds that say something about one process and not about the study."""
 
 

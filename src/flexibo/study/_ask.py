@@ -24,6 +24,7 @@ from flexibo.history.events import (
 from flexibo.history.measurements import Assignment
 from flexibo.optimizer import Optimizer, Stop, StopKind
 from flexibo.storage.heartbeat import Heartbeat
+from flexibo.study._mind import Mind
 from flexibo.study.event_log import EventLog, Notify
 from flexibo.study.stop_rules import StopCheck
 
@@ -53,7 +54,7 @@ class Asking:
     """
 
     log: EventLog
-    optimizer: Optimizer
+    mind: Mind
     heartbeat: Heartbeat
     stops: StopCheck
     notify: Notify
@@ -64,6 +65,11 @@ class Asking:
     def history(self) -> History:
         return self.log.history
 
+    @property
+    def optimizer(self) -> Optimizer:
+        """As the latest settings say: another process may change the study at any time."""
+        return self.mind.optimizer
+
     def ask_queued(self, only: Collection[str] | None = None, *, limit: float = math.inf) -> Evaluation | Stop:
         """The next queued evaluation of these objectives, claimed for this worker, or why there is none.
 
@@ -72,6 +78,8 @@ class Asking:
         self.log.refresh(self.notify)
         self.heartbeat.begin()
         self.give_back(())
+        if reason := self.mind.outdated():
+            return Stop(StopKind.CHANGED, reason)
         if lost := self._reassigned(only, queued_only=True):
             return lost
         while True:
@@ -125,10 +133,15 @@ class Asking:
         """The next evaluation of these objectives (None: of all), claimed for this worker, or why there is none."""
         self.log.refresh(self.notify)
         self.heartbeat.begin()
+        if reason := self.mind.outdated():
+            self.give_back(self.memory.undelivered)
+            return Stop(StopKind.CHANGED, reason)
         if found := self._undelivered(only) or self._reassigned(only):
             return found
         wanted = None if only is None else frozenset(only)
         while True:
+            if reason := self.mind.outdated():
+                return Stop(StopKind.CHANGED, reason)
             seen = len(self.history.events)
             if self.memory.stop is not None and self.memory.stop[:2] == (seen, wanted):
                 return self.memory.stop[2]
@@ -172,11 +185,14 @@ class Asking:
     def _claimed(self, answer: Evaluation, seen: int) -> Evaluation | None:
         """The evaluation as it was claimed; None if the events since the first `seen` ones made it unwanted."""
         claimed: list[Evaluation] = []
+        settings = self.history.settings
 
         def decide() -> list[Event]:
             claimed.clear()
             history = self.history
             changed = len(history.events) != seen
+            if history.settings is not settings:
+                return []  # the study was changed: the question is chosen again
             claim = replace(answer, number=len(history.asked), token=new_token())
             if changed and (not is_still_open(history, self.optimizer.costs, claim) or self.stops.limit_reason(claim)):
                 return []

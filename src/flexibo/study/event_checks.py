@@ -14,7 +14,7 @@ from flexibo.objectives import LARGEST, Objective
 from flexibo.optimizer import StopKind
 from flexibo.space import Space
 from flexibo.storage.base import DamagedStudyError
-from flexibo.study.settings import ADDED_LATER, MOST_CANDIDATES, Settings
+from flexibo.study.settings import ADDED_LATER, MOST_CANDIDATES, Settings, every_design
 from flexibo.study.stop_rules import stop_rules
 
 DAMAGE = (FlexiBOError, ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError, OverflowError)
@@ -26,8 +26,8 @@ class EventCheck:
 
     def __init__(self, history: History) -> None:
         self.history = history
-        self._names = frozenset(history.names)
-        self._leads = frozenset(purchase.objective for purchase in history.purchases)
+        self._follow(history)
+        self._is_latest = history.is_at_latest
         self._before = self._asked = len(history.asked)
         self._questions: dict[int, events.Evaluation] = {}
         self._tokens: dict[int, list[str]] = {}
@@ -39,7 +39,7 @@ class EventCheck:
         """The events in `contents`, in less time than one by one; raises one of `DAMAGE` if any is wrong."""
         for content in contents:
             self._check_content(content)
-        found = event_dicts.events_from_dicts(contents, self.history.space)
+        found = event_dicts.events_from_dicts(contents, self._space)
         for event in found:
             self._check(event)
         return found
@@ -47,9 +47,16 @@ class EventCheck:
     def event(self, content: Mapping[str, Any]) -> events.Event:
         """The event in `content`; raises one of `DAMAGE` if it is wrong."""
         self._check_content(content)
-        event = event_dicts.event_from_dict(content, self.history.space)
+        event = event_dicts.event_from_dict(content, self._space)
         self._check(event)
         return event
+
+    def _follow(self, history: History) -> None:
+        """The next events are those of a study with the settings of this history."""
+        self._space = history.space
+        self._names = frozenset(history.names)
+        self._leads = frozenset(purchase.objective for purchase in history.purchases)
+        self._optimised = tuple(history.names[j] for j in history.optimised)
 
     def _check_content(self, content: Mapping[str, Any]) -> None:
         if not isinstance(content, dict):
@@ -63,6 +70,12 @@ class EventCheck:
 
     def _check(self, event: events.Event) -> None:
         match event:
+            case events.Changed():
+                check_settings(event.settings)
+                self._follow(self.history.emptied(event.settings))
+                self._is_latest = self._is_latest or event.settings == self.history.settings
+            case events.Created():
+                self._is_latest = event.settings == self.history.settings
             case events.Asked(evaluation):
                 self._check_question(evaluation)
                 self._questions[evaluation.number] = evaluation
@@ -82,9 +95,10 @@ class EventCheck:
                     raise InvalidValueError("it has a failure of something that cannot be asked for.")
             case events.ReferenceFixed():
                 self._check_names(event.values)
-                for j in self.history.optimised:
-                    if self.history.names[j] not in event.values:
-                        raise InvalidValueError(f"it has no value of {self.history.names[j]!r}.")
+                # Before a change, it names what was optimised then.
+                for name in self._optimised if self._is_latest else ():
+                    if name not in event.values:
+                        raise InvalidValueError(f"it has no value of {name!r}.")
             case events.StopSet():
                 stop_rules(event.rules)
             case events.Stopped():
@@ -153,7 +167,11 @@ def check_beginning(content: Mapping[str, Any]) -> None:
     if content.get("event") != "created":
         raise InvalidValueError("a study begins with the event 'created'.")
     check_fields(content, "created")
-    settings = content["settings"]
+    check_settings(content["settings"])
+
+
+def check_settings(settings: Mapping[str, Any]) -> None:
+    """Refuse settings that are missing or of a wrong type, by one of `DAMAGE`."""
     for name in Settings.__dataclass_fields__:
         if name not in settings and name in ADDED_LATER:
             continue
@@ -222,11 +240,6 @@ def _short(value: object, most: int = 80) -> str:
     return text if len(text) <= most else f"{text[:most]}..."
 
 
-def every_design(design: Mapping[str, Any]) -> bool:
-    """The rule in place of one that is not stored."""
-    return True
-
-
 def is_whole(value: object) -> bool:
     """Whether it is a whole number, zero or more."""
     return type(value) is int and value >= 0
@@ -273,8 +286,8 @@ _FIELDS: Mapping[str, Callable[[Any], bool]] = {
     "budget": lambda value: value is None or (_is_price(value) and value != 0),
     **dict.fromkeys(("gain", "volume"), lambda value: value is None or _is_number(value)),
     **dict.fromkeys(("objective", "worker", "kind", "reason", "text", "why", "token"), _is_text),
-    **dict.fromkeys(("timed", "impossible", "initial"), _is_flag),
-    **dict.fromkeys(("yields", "then", "objectives"), _are_texts),
+    **dict.fromkeys(("timed", "impossible", "initial", "rule"), _is_flag),
+    **dict.fromkeys(("yields", "then", "objectives", "changes"), _are_texts),
     "readings": lambda value: is_whole(value) and value > 0,
     "queued": lambda value: value is None or is_whole(value),
     **dict.fromkeys(("design", "settings", "origin", "rules"), _is_object),

@@ -19,9 +19,19 @@ from flexibo.history.events import Event, Failed, Told
 from flexibo.history.state import packed, restore
 from flexibo.storage import Storage, StorageError
 from flexibo.storage.base import Snapshot, SnapshotStorage, first_event, place_of
-from flexibo.study.event_checks import DAMAGE, EventCheck, check_beginning, damage, damaged_event
+from flexibo.study.event_checks import (
+    DAMAGE,
+    EventCheck,
+    check_beginning,
+    check_fields,
+    check_meaning,
+    check_settings,
+    damage,
+    damaged_event,
+)
 from flexibo.surrogates.fit_memory import FitMemory
 
+CHANGED = "changed"  # the kind of event that changes the settings
 ANSWERS = ("told", "failed", "spent")  # the kinds of events that answer an attempt
 Notify: TypeAlias = Callable[[Event], object]
 HISTORY, FITS = "history", "fits"  # the kinds of snapshots
@@ -56,6 +66,14 @@ class EventLog:
         if found is not None:
             self._check_beginning(found)
         return found
+
+    def begin_as(self, content: Mapping[str, Any]) -> None:
+        """Make the history, still empty, that of the study that this first event begins."""
+        try:
+            check_meaning(content["settings"])
+            self.history.begin_as(content["settings"])
+        except DAMAGE as error:
+            raise damaged_event(0, self._subject, error, place_of(self._storage)) from None
 
     def begin(self) -> None:
         """Learn all stored events: from a snapshot as far as there is one, else by replaying them."""
@@ -207,12 +225,27 @@ class EventLog:
         self._keep_snapshot()
 
     def _learn(self, contents: Sequence[Mapping[str, Any]]) -> list[Event]:
+        history = self._following(contents)
         try:
-            events = EventCheck(self.history).checked(contents)
+            events = EventCheck(history).checked(contents)
         except DAMAGE:
             events = self._learned_one_by_one(contents)  # which finds the event to blame
-        self.history.extend(events)
+        history.extend(events)
+        if history is not self.history:
+            self.history.become(history)
         return events
+
+    def _following(self, contents: Sequence[Mapping[str, Any]]) -> History:
+        """The history that these events are added to: if they change the study, its replay with the last change."""
+        changes = [one for one in contents if isinstance(one, dict) and one.get("event") == CHANGED]
+        if not changes:
+            return self.history
+        try:
+            check_fields(changes[-1], CHANGED)
+            check_settings(changes[-1]["settings"])
+            return self.history.changed_to(changes[-1]["settings"])
+        except DAMAGE:
+            return self.history  # the check of the events finds what is wrong
 
     def _learned_one_by_one(self, contents: Sequence[Mapping[str, Any]]) -> list[Event]:
         check = EventCheck(self.history)

@@ -12,6 +12,7 @@ from flexibo.belief.candidates import filling_designs
 from flexibo.belief.candidates import initial_designs as drawn_designs
 from flexibo.belief.costs import CostCallable
 from flexibo.errors import InvalidTypeError, InvalidValueError, SettingsDifferError
+from flexibo.history import History
 from flexibo.methods.table import find_method
 from flexibo.objectives import OWN, Objective
 from flexibo.optimizer.start import FEWEST, MOST, MOST_CHEAP
@@ -42,6 +43,14 @@ class Settings:
     cost: str  # name of the cost function, "callable", or "" for the method's own
     surrogate: str  # name or description of the surrogate, or "" for the method's own
 
+    @classmethod
+    def of(cls, history: History) -> Settings:
+        """The latest settings of a stored study."""
+        stored = {**ADDED_LATER, **history.settings}
+        designs = tuple(history.space.known_designs(stored["initial_designs"]))
+        parts = {"space": history.space, "objectives": history.objectives, "initial_designs": designs}
+        return cls(**{field.name: stored[field.name] for field in fields(cls)} | parts)
+
     def to_dict(self) -> dict[str, Any]:
         """The settings, ready for JSON."""
         return {field.name: getattr(self, field.name) for field in fields(self)} | {
@@ -61,16 +70,37 @@ class Settings:
 
 
 def check_same_space(space: Space, stored: Mapping[str, Any], study: str) -> None:
-    """Refuse to open a stored study with another space."""
-    given = space.to_dict()
-    if given != stored.get("space"):
-        raise _other("space", stored.get("space"), given, study)
+    """Refuse to open a stored study with another space; what was legal before a change does not matter."""
+    given, before = space.present().to_dict(), stored["space"]
+    if "defaults" in before:
+        rule = every_design if before.get("has_rule") else None
+        before = Space.from_dict(before, valid=rule).present().to_dict()
+    if given != before:
+        raise _other("space", before, given, study)
+
+
+def check_same_objectives(objectives: Sequence[Objective], stored: Mapping[str, Any], study: str) -> None:
+    """Refuse to open a stored study with other objectives."""
+    given, before = _what_matters([one.to_dict() for one in objectives]), _what_matters(stored["objectives"])
+    if given != before:
+        raise _other("objectives", before, given, study)
+
+
+def check_choice(what: str, given: object, stored: Mapping[str, Any], study: str) -> None:
+    """Refuse to open a stored study with another surrogate or another cost, where one is given."""
+    if given is not None and choice_name(given) != stored[what]:
+        raise _other(what, stored[what], choice_name(given), study)
+
+
+def every_design(design: Mapping[str, Any]) -> bool:
+    """The rule in place of one that is not stored."""
+    return True
 
 
 def _other(key: str, stored: Any, given: Any, study: str) -> SettingsDifferError:
     return SettingsDifferError(
-        f"The stored study {study!r} was created with {_difference(key, stored, given)}.",
-        "Open it with the same settings, or choose another name.",
+        f"The stored study {study!r} has {_difference(key, stored, given)}.",
+        "Open it with the same settings, change it with Study.load(...).change(...), or choose another name.",
     )
 
 
@@ -143,12 +173,15 @@ def checked_settings(
         full_start=full_start,
         candidates=whole_number("candidates", candidates, least=1, most=MOST_CANDIDATES),
         delta=checked_delta(delta),
-        cost=_name(cost) if cost is not None else stored.get("cost", ""),
-        surrogate=_name(surrogate) if surrogate is not None else stored.get("surrogate", ""),
+        cost=choice_name(cost) if cost is not None else stored.get("cost", ""),
+        surrogate=choice_name(surrogate) if surrogate is not None else stored.get("surrogate", ""),
     )
 
 
-def _name(choice: object) -> str:
+def choice_name(choice: object) -> str:
+    """The name of a surrogate or a cost as it is stored; empty for the method's own."""
+    if choice is None:
+        return ""
     if isinstance(choice, str):
         return choice
     if callable(choice):

@@ -17,6 +17,7 @@ from flexibo.executors import Executor, Measure, Outcome
 from flexibo.history import History
 from flexibo.history.events import BudgetSet, Evaluation, Event, Forgiven, Noted, StopSet
 from flexibo.history.measurements import QueuedDesign
+from flexibo.methods.base import Method
 from flexibo.methods.table import check_method, find_method
 from flexibo.objectives import Objective, check_objectives
 from flexibo.optimizer.predictor import Predictor
@@ -34,16 +35,17 @@ from flexibo.study import _arguments, _queue, answers
 from flexibo.study._ask import Asking, AskMemory
 from flexibo.study._claims import Claims
 from flexibo.study._confirm import Wish, chosen_rows, confirming_events, unpaid_events
-from flexibo.study._create import fixed_reference, open_or_create, optimizer_of, raised_budget
+from flexibo.study._create import fixed_reference, open_or_create, open_stored, raised_budget
 from flexibo.study._guarded_log import GuardedLog
 from flexibo.study._last_stop import LastStop, stopped_events
+from flexibo.study._mind import Mind
 from flexibo.study._notebook import study_html
 from flexibo.study._queue_only import QueueOnly
 from flexibo.study._run import FirstCallError, RunnableStudy
 from flexibo.study._runs import Means, Runs, explained, run_until_stopped
 from flexibo.study.event_log import EventLog
 from flexibo.study.first_calls import RaisingFirst, TryOnly, untried
-from flexibo.study.settings import checked_settings
+from flexibo.study.settings import Settings, check_choice, checked_settings, choice_name
 from flexibo.study.stop_rules import StopCheck, named_limits, stop_rules
 from flexibo.study.stored import stored_study
 from flexibo.surrogates import Surrogate
@@ -112,26 +114,82 @@ class Study:
         origin: Mapping[str, Any] | None = None,
         callbacks: Callable[[Study, Event], object] | Iterable[Callable[[Study, Event], object]] = (),
     ) -> None:
-        self.space = space if isinstance(space, Space) else Space(space)
-        self.objectives = check_objectives(objectives, self.space.names)
-        self.method = find_method(method)
-        check_method(self.method, self.objectives)
-        self._stop_rules = stop_rules(stop)
+        found = space if isinstance(space, Space) else Space(space)
+        checked = check_objectives(objectives, found.names)
+        check_method(find_method(method), checked)
         allowed = _arguments.checked_budget(budget)
+        designs = _arguments.checked_designs(initial_designs)
+        self._connect(
+            History(found, checked),
+            surrogate=surrogate,
+            cost=cost,
+            storage=storage,
+            name=name,
+            lease=lease,
+            detached_worker=detached_worker,
+            stop=stop,
+            callbacks=callbacks,
+        )
+
+        def settings_from(history: History, stored: Mapping[str, Any]) -> Settings:
+            return checked_settings(
+                history.space,
+                history.objectives,
+                stored,
+                method=method,
+                seed=seed,
+                n_initial=n_initial,
+                initial_designs=designs,
+                candidates=candidates,
+                delta=delta,
+                cost=cost,
+                surrogate=surrogate,
+            )
+
+        open_or_create(
+            self._log.log,
+            self._mind,
+            settings_from,
+            name=name,
+            budget=allowed,
+            origin=origin or {},
+            notify=self._notify,
+        )
+        self._mind.begin_with(self._log.log.stored_fits)
+        if raised := raised_budget(self.history, allowed, name=name):
+            self._commit(lambda: raised)
+        self._agree_on_stop_rules()
+        if reference is not None:
+            fixed = _arguments.checked_reference(reference, [self.objectives[j] for j in self.history.optimised])
+            self._commit(lambda: fixed_reference(self.history, fixed, name=name))
+
+    def _connect(
+        self,
+        history: History,
+        *,
+        surrogate: str | Surrogate | None,
+        cost: str | CostCallable | None,
+        storage: str | Storage | None,
+        name: str,
+        lease: float,
+        detached_worker: str,
+        stop: object,
+        callbacks: Callable[[Study, Event], object] | Iterable[Callable[[Study, Event], object]],
+    ) -> None:
+        """Make the parts of the study, whose history is read, or begun, afterwards."""
+        self._stop_rules = stop_rules(stop)
         self.name = _arguments.checked_text("name", name)
         self._callbacks = _arguments.checked_callbacks(callbacks)
         opened = open_storage(storage, name)
         self.shared = not isinstance(opened, MemoryStorage)
-        self.history = History(self.space, self.objectives)
+        self.history = history
         self._runs = Runs()
         self._heartbeat = Heartbeat(opened, lease=_arguments.checked_lease(lease), detached_worker=detached_worker)
         self._log = GuardedLog(EventLog(opened, self.history, name=name), name=name)
         self._ask_memory = AskMemory()
         self._last_stop = LastStop(self.history)
+        self._mind = Mind(self.history, surrogate=surrogate, cost=cost)
         self._given: dict[str, Any] = {
-            "method": method,
-            "cost": cost,
-            "surrogate": surrogate,
             "storage": opened,
             "name": name,
             "lease": lease,
@@ -139,36 +197,6 @@ class Study:
             "stop": stop,
             "callbacks": callbacks,
         }
-        settings_from = partial(
-            checked_settings,
-            self.space,
-            self.objectives,
-            method=method,
-            seed=seed,
-            n_initial=n_initial,
-            initial_designs=_arguments.checked_designs(initial_designs),
-            candidates=candidates,
-            delta=delta,
-            cost=cost,
-            surrogate=surrogate,
-        )
-        optimizer_from = partial(optimizer_of, self.method, surrogate=surrogate, cost=cost)
-        self.settings, self._optimizer = open_or_create(
-            self._log.log,
-            settings_from,
-            optimizer_from,
-            name=name,
-            budget=allowed,
-            origin=origin or {},
-            notify=self._notify,
-        )
-        self.predictor.fits.begin_with(self._log.log.stored_fits)
-        if raised := raised_budget(self.history, allowed, name=name):
-            self._commit(lambda: raised)
-        self._agree_on_stop_rules()
-        if reference is not None:
-            fixed = _arguments.checked_reference(reference, [self.objectives[j] for j in self.history.optimised])
-            self._commit(lambda: fixed_reference(self.history, fixed, name=name))
 
     @classmethod
     def load(
@@ -189,11 +217,11 @@ class Study:
         Functions are not stored: give the rule of its space (`valid`) and a surrogate or cost of your own again.
         The name may be left out where there is only one study; the other arguments are those of `Study`.
         """
-        found, study_name, settings = stored_study(storage, name)
-        return cls(
-            Space.from_dict(settings["space"], valid=valid),
-            [Objective.from_dict(objective) for objective in settings["objectives"]],
-            method=settings["method"],
+        found, study_name, created = stored_study(storage, name)
+        space = Space.from_dict(created["space"], valid=valid)
+        study = cls.__new__(cls)
+        study._connect(
+            History(space, [Objective.from_dict(objective) for objective in created["objectives"]]),
             surrogate=surrogate,
             cost=cost,
             storage=found,
@@ -203,6 +231,32 @@ class Study:
             stop=stop,
             callbacks=callbacks,
         )
+        open_stored(study._log.log, study_name)
+        check_choice("surrogate", surrogate, study.history.settings, study_name)
+        check_choice("cost", cost, study.history.settings, study_name)
+        study._mind.begin_with(study._log.log.stored_fits)
+        study._agree_on_stop_rules()
+        return study
+
+    @property
+    def space(self) -> Space:
+        """The legal designs; `change` changes them."""
+        return self.history.space
+
+    @property
+    def objectives(self) -> tuple[Objective, ...]:
+        """What is measured."""
+        return self.history.objectives
+
+    @property
+    def method(self) -> Method:
+        """The method that chooses."""
+        return self._mind.method
+
+    @property
+    def settings(self) -> Settings:
+        """The settings, which are stored with the study."""
+        return self._mind.settings
 
     @property
     def budget(self) -> float | None:
@@ -242,7 +296,7 @@ class Study:
     @property
     def predictor(self) -> Predictor:
         """The models, costs and Pareto region of the method, given the history."""
-        return self._optimizer.predictor
+        return self._mind.optimizer.predictor
 
     @property
     def spent(self) -> float:
@@ -428,7 +482,7 @@ class Study:
             The queued design; its number withdraws it (`dequeue`).
         """
         order = _queue.Order.of(self.history, design, objectives, readings=readings, why=why, budget=budget)
-        self._commit(lambda: _queue.ordering_events(self.history, self._optimizer.costs, order))
+        self._commit(lambda: _queue.ordering_events(self.history, self._mind.optimizer.costs, order))
         return next(queued for queued in reversed(self.history.queue) if queued.design == order.design)
 
     def dequeue(self, number: int | None = None) -> None:
@@ -642,7 +696,10 @@ class Study:
                 "A study in memory cannot be pickled; create it with storage='sqlite:///study.db', or pickle its "
                 "study.front()."
             )
-        return partial(type(self), **self._given), (self.space, self.objectives)
+        own = {"surrogate": self._mind.surrogate, "cost": self._mind.cost}
+        kept = {what: one for what, one in own.items() if choice_name(one) == getattr(self.settings, what)}
+        given = {**self._given, **kept, "method": self.settings.method}
+        return partial(type(self), **given), (self.space, self.objectives)
 
     def __repr__(self) -> str:
         count = len(self.history.measurements)
@@ -655,7 +712,7 @@ class Study:
     def _claims(self) -> Claims:
         """What one call claims."""
         stops = StopCheck(self._stop_rules, self)
-        asking = Asking(self._log.log, self._optimizer, self._heartbeat, stops, self._notify, self._ask_memory)
+        asking = Asking(self._log.log, self._mind, self._heartbeat, stops, self._notify, self._ask_memory)
         return Claims(asking, self._log, self._last_stop)
 
     def _enqueue_rows(self, wish: Wish) -> tuple[QueuedDesign, ...]:
@@ -664,7 +721,7 @@ class Study:
         known = self.hand_over(include=wish.include)
         rows = chosen_rows(known, self.objectives, known_reference(self.predictor, self.history), wish)
         before = self.history.enqueued
-        self._commit(lambda: confirming_events(self.history, self._optimizer.costs, rows, wish))
+        self._commit(lambda: confirming_events(self.history, self._mind.optimizer.costs, rows, wish))
         return tuple(queued for queued in self.history.queue if queued.number >= before)
 
     def _run(self, source: RunnableStudy, means: Means, *, progress: bool | None, idle: float | None) -> None:

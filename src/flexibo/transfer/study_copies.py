@@ -10,7 +10,7 @@ from flexibo.belief.costs import TRANSFORMS
 from flexibo.storage import MemoryStorage, Sign, Storage
 from flexibo.storage.base import Content, DamagedStudyError, place_of
 from flexibo.study import Study
-from flexibo.study.event_checks import every_design
+from flexibo.study.settings import every_design
 from flexibo.study.stored import stored_study
 from flexibo.surrogates.table import SURROGATES
 

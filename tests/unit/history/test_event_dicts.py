@@ -16,6 +16,7 @@ from flexibo.history.events import (
     Added,
     Asked,
     BudgetSet,
+    Changed,
     Created,
     Dequeued,
     Enqueued,
@@ -40,6 +41,8 @@ RUNNER_UP = RunnerUp(SPACE.design({"x": 0.75, "k": "p"}), "b", 0.5, 2.0)
 QUESTION = Evaluation(DESIGN, "a", None, 1.5, "a reason", 0, ("a", "b"), initial=True)
 ALL: list[Event] = [
     Created({"seed": 3}, {"system": "lenet"}),
+    Changed({"seed": 3}, ("the method",), {"system": "other"}, rule=True),
+    Changed({"seed": 3}, ()),
     Asked(QUESTION, "w", 2.5),
     Asked(replace(QUESTION, gain=0.1, volume=7.0, attempt=2, then=("b",), initial=False, runner_up=RUNNER_UP)),
     Reissued(0, "w", 3.0, 1.0),
@@ -74,6 +77,7 @@ def test_the_names_of_stored_events_stay_as_they_are() -> None:
     stored = {name: kind.__name__ for name, kind in EVENTS.items()}
     assert stored == {
         "created": "Created",
+        "changed": "Changed",
         "asked": "Asked",
         "reissued": "Reissued",
         "told": "Told",

@@ -111,9 +111,9 @@ def test_the_readings_of_each_design_are_restored() -> None:
 
 def test_the_next_question_is_the_same() -> None:
     study = busy_study()
-    asked = study._optimizer.ask(study.history)
+    asked = study._mind.optimizer.ask(study.history)
     assert not isinstance(asked, Stop)
-    again = study._optimizer.ask(begun(study.history))
+    again = study._mind.optimizer.ask(begun(study.history))
     assert again == asked
 
 

@@ -91,7 +91,7 @@ def test_a_study_that_is_opened_again_keeps_its_surrogate_and_cost(settings: dic
     study.run({name: FUNCTIONS[name] for name in ("a", "b")})
     without = opened()
     same = opened(**settings)
-    assert without._optimizer.ask(without.history) == same._optimizer.ask(same.history)
+    assert without._mind.optimizer.ask(without.history) == same._mind.optimizer.ask(same.history)
 
 
 def test_a_surrogate_of_ones_own_must_be_given_again(tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ def test_the_stored_names_of_the_kinds_never_change() -> None:
         "manual",
         "interrupted",
         "terminated",
+        "changed",
     ]
     assert StopKind("no-region") is StopKind.NO_REGION
 

@@ -40,10 +40,10 @@ def test_a_thought_that_another_worker_had_first_is_thought_anew_with_other_cand
         answered(first, evaluation)
     first.release(evaluation)
     second.refresh()
-    thought = second._optimizer.ask(second.history)
+    thought = second._mind.optimizer.ask(second.history)
     assert isinstance(thought, Evaluation)
     claimed: list[Evaluation] = []
-    think = second._optimizer.ask
+    think = second._mind.optimizer.ask
 
     def disturbed(history: Any, **how: Any) -> Any:
         answer = think(history, **how)
@@ -51,7 +51,7 @@ def test_a_thought_that_another_worker_had_first_is_thought_anew_with_other_cand
             claimed.append(asked(first))
         return answer
 
-    second._optimizer.ask = disturbed  # type: ignore[method-assign]
+    second._mind.optimizer.ask = disturbed  # type: ignore[method-assign]
     mine = asked(second)
     assert claimed[0].design == thought.design
     assert (mine.design, mine.objective) != (claimed[0].design, claimed[0].objective)
@@ -62,14 +62,14 @@ def test_a_thought_that_is_still_open_is_claimed_although_others_wrote_meanwhile
     storage = MemoryStorage()
     first, second = opened(storage), opened(storage)
     waiting = asked(first)
-    think, thoughts = second._optimizer.ask, []
+    think, thoughts = second._mind.optimizer.ask, []
 
     def disturbed(history: Any, **how: Any) -> Any:
         thoughts.append(think(history, **how))
         answered(first, waiting)
         return thoughts[-1]
 
-    second._optimizer.ask = disturbed  # type: ignore[method-assign]
+    second._mind.optimizer.ask = disturbed  # type: ignore[method-assign]
     assert asked(second).number == 1
     assert len(thoughts) == 1
 
@@ -217,7 +217,7 @@ def test_a_budget_is_not_overdrawn_by_two_that_thought_at_the_same_time() -> Non
     first, second = opened(storage, budget=24), opened(storage, budget=24)
     while first.spent < 18:
         answered(first, asked(first))
-    think = second._optimizer.ask
+    think = second._mind.optimizer.ask
     taken: list[Evaluation] = []
 
     def disturbed(history: Any, **how: Any) -> Any:
@@ -226,7 +226,7 @@ def test_a_budget_is_not_overdrawn_by_two_that_thought_at_the_same_time() -> Non
             taken.append(asked(first, only=["a"]))
         return answer
 
-    second._optimizer.ask = disturbed  # type: ignore[method-assign]
+    second._mind.optimizer.ask = disturbed  # type: ignore[method-assign]
     second.refresh()
     mine = second.ask(only=["a"])
     assert mine is None

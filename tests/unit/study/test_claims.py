@@ -47,7 +47,7 @@ def test_a_claim_of_which_the_storage_failed_is_given_back() -> None:
 
 def test_all_claims_of_a_call_for_several_are_given_back_if_the_last_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     study = opened(MemoryStorage())
-    think, calls = study._optimizer.ask, []
+    think, calls = study._mind.optimizer.ask, []
 
     def interrupted(*args: Any, **kwargs: Any) -> Any:
         calls.append(1)
@@ -55,7 +55,7 @@ def test_all_claims_of_a_call_for_several_are_given_back_if_the_last_fails(monke
             raise KeyboardInterrupt
         return think(*args, **kwargs)
 
-    monkeypatch.setattr(study._optimizer, "ask", interrupted)
+    monkeypatch.setattr(study._mind.optimizer, "ask", interrupted)
     with pytest.raises(KeyboardInterrupt):
         study.ask(5)
     assert study.pending == ()

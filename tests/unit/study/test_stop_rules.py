@@ -83,7 +83,7 @@ def test_a_stop_rule_may_look_at_the_study_while_others_write(tmp_path: Any) -> 
     url = f"sqlite:///{tmp_path / 'study.db'}"
     first = opened(url)
     second = opened(url, stop=lambda study: len(study.front()) >= 50)
-    think, waiting = second._optimizer.ask, [asked(first)]
+    think, waiting = second._mind.optimizer.ask, [asked(first)]
 
     def disturbed(history: Any, **how: Any) -> Any:
         answer = think(history, **how)
@@ -91,7 +91,7 @@ def test_a_stop_rule_may_look_at_the_study_while_others_write(tmp_path: Any) -> 
             answered(first, waiting.pop())
         return answer
 
-    second._optimizer.ask = disturbed  # type: ignore[method-assign]
+    second._mind.optimizer.ask = disturbed  # type: ignore[method-assign]
     assert asked(second).number == 1
     first.close()
     second.close()
