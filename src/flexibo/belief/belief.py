@@ -286,6 +286,8 @@ def _checked(box: tuple[FloatArray, FloatArray, FloatArray], name: str) -> tuple
 def _known(distinct: KeyArray, known: Mapping[int, float]) -> tuple[FloatArray, BoolArray]:
     """The known losses (u,) of the sorted keys (u,), and where there are any."""
     losses, found = np.zeros(len(distinct)), np.zeros(len(distinct), dtype=bool)
+    if not len(distinct):
+        return losses, found
     keys = np.fromiter(known.keys(), dtype=np.uint64, count=len(known))
     at = np.minimum(np.searchsorted(distinct, keys), len(distinct) - 1)
     here = distinct[at] == keys

@@ -42,7 +42,7 @@ from flexibo.history.events import (
 )
 from flexibo.history.measurements import Assignment, FollowUp, QueuedDesign
 from flexibo.objectives import LARGEST, Objective, check_objectives, purchases, with_own
-from flexibo.space import Design, Designs, Space
+from flexibo.space import Design, Designs, Rule, Space
 
 
 class History:
@@ -55,13 +55,16 @@ class History:
         settings: The latest settings as they are stored; empty if there are none yet.
         changes: How often they were changed.
         rules: How often the rule of the space was.
+        changes_to_come: How many changes are still to be replayed until the settings hold.
+        rule: The rule of the space after the next change, if only this process knows it.
     """
 
     def __init__(self, space: Space, objectives: Sequence[Objective]) -> None:
         self.settings: Mapping[str, Any] = {}
         self.changes = 0
         self.rules = 0
-        self._reached = True  # False while events are replayed that came before the settings
+        self.rule: Rule | None = space.valid
+        self.changes_to_come = 0
         self._own: Mapping[str, Objective] = {}
         self._last: Mapping[str, Any] = {}  # the settings that held at the last event
         self.space = space
@@ -124,28 +127,27 @@ class History:
         """A history without events of a study with these stored settings."""
         if not settings:
             return type(self)(self.space, self.objectives)
-        rule = (self.space.valid or _every_design) if settings["space"].get("has_rule") else None
-        is_same = settings["space"] == self.space.to_dict()
+        rule = (self.rule or _every_design) if settings["space"].get("has_rule") else None
+        is_same = rule is self.space.valid and settings["space"] == self.space.to_dict()
         space = self.space if is_same else Space.from_dict(settings["space"], valid=rule)
         stored = [Objective.from_dict(objective) for objective in settings["objectives"]]
         made = type(self)(space, check_objectives([with_own(o, self._own.get(o.name)) for o in stored], space.names))
-        made.settings, made._own, made._reached = settings, self._own, False
+        made.settings, made._own, made.rule = settings, self._own, self.rule
         return made
 
-    def changed_to(self, settings: Mapping[str, Any]) -> History:
-        """The replay of the events so far with these stored settings; an error if one of them does not fit."""
+    def changed_to(self, settings: Mapping[str, Any], *, changes: int = 1) -> History:
+        """The replay of the events so far with the settings that one of the next `changes` has, the last of them.
+
+        An error if one of the events does not fit.
+        """
         made = self.emptied(settings)
+        made.changes_to_come = self.changes + changes
         made.extend(events_from_dicts([event_to_dict(event) for event in self.events], made.space))
         return made
 
     def become(self, other: History) -> None:
         """Take the place of another history, whose state this one then has."""
         self.__dict__.update(other.__dict__)
-
-    @property
-    def is_at_latest(self) -> bool:
-        """Whether the events so far reach the settings; otherwise it is replayed up to the change that made them."""
-        return self._reached
 
     def forget_own(self) -> None:
         """From now on all properties of objectives are the stored ones, where the study is changed."""
@@ -167,7 +169,7 @@ class History:
 
     def append(self, event: Event) -> None:
         """Add one event; all before it are replayed if it changes the settings."""
-        if isinstance(event, Changed) and self._reached and event.settings != self.settings:
+        if isinstance(event, Changed) and not self.changes_to_come:
             self.become(self.changed_to(event.settings))
         match event:
             case Asked():
@@ -208,7 +210,6 @@ class History:
             case Created():
                 self.origin = event.origin
                 self._last, self.settings = event.settings, self.settings or event.settings
-                self._reached = self.settings == event.settings
             case Changed():
                 self._change(event)
             case Noted() | Stopped():
@@ -459,7 +460,7 @@ class History:
         self.follow_ups = [one for one in self.follow_ups if self.is_legal(one.design)]
         self.origin = event.origin or self.origin
         self._last = event.settings
-        self._reached = self._reached or event.settings == self.settings
+        self.changes_to_come = max(0, self.changes_to_come - 1)
         self.changes += 1
         self.rules += event.rule
 

@@ -116,10 +116,12 @@ def restore(history: History, state: bytes, *, events: int, load: Load) -> None:
     history.become(found)
 
 
-def _unpack(history: History, arrays: Mapping[str, AnyArray], facts: Mapping[str, Any], events: int, load: Load) -> None:
+def _unpack(
+    history: History, arrays: Mapping[str, AnyArray], facts: Mapping[str, Any], events: int, load: Load
+) -> None:
     """Give a new history the state that `packed` wrote."""
     design = history.space.known_design
-    history.changes, history._last, history._reached = facts["changes"], history.settings, True
+    history.changes, history._last = facts["changes"], history.settings
     _restore_designs(history, arrays["codes"])
     history.events.begin_with(events, load)
     for view, name in ((history.asked, "asked"), (history.measurements, "measurements"), (history.charges, "charges")):
@@ -187,7 +189,9 @@ def _pack_series(history: History, arrays: dict[str, AnyArray], name: str, serie
 
 def _unpack_series(history: History, arrays: Mapping[str, AnyArray], name: str, series: DesignSeries) -> None:
     places = _checked(arrays[f"{name}-places"], below=len(history.known_designs))
-    series.extend(history.known_designs.codes[places], array("d", arrays[f"{name}-numbers"].astype(np.float64).tobytes()))
+    series.extend(
+        history.known_designs.codes[places], array("d", arrays[f"{name}-numbers"].astype(np.float64).tobytes())
+    )
 
 
 def _checked(places: AnyArray, *, below: int) -> IntArray:

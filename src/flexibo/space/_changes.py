@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Mapping
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any
 
-from flexibo.errors import FlexiBOError, InvalidValueError, unknown_name
+from flexibo.errors import FlexiBOError, InvalidValueError
 from flexibo.space._conditions import Conditions
 from flexibo.space.encoding import code_of, value_of
 from flexibo.space.options import (
@@ -39,7 +40,8 @@ def changed_space(old: Space, new: Space, defaults: Mapping[str, object]) -> Spa
     added = [name for name in new.names if name not in old.names]
     for name in defaults:
         if name not in added:
-            raise unknown_name("new option with a default", name, added)
+            what = "is not new" if name in old.names else "is not among the options"
+            raise InvalidValueError(f"There is a default of option {name!r}, which {what}; leave it out.")
     for name in added:
         if name not in defaults:
             raise InvalidValueError(
@@ -91,10 +93,13 @@ def _merged(name: str, old: Option, new: Option) -> Option:
             "that were measured would mean something else; add an option of another name."
         )
     known = with_known_legal(old)
-    if isinstance(known, Categorical | Ordinal) and isinstance(new, Categorical | Ordinal):
-        order = _in_order(name, known, new) if isinstance(new, Ordinal) else [*new.values, *_others(known, new)]
-        return type(new)(_values_in(order, new), known=order)
-    assert isinstance(known, Integer | Real) and isinstance(new, Integer | Real)
+    if isinstance(known, Categorical) and isinstance(new, Categorical):
+        return Categorical(new.values, known=[*new.values, *_others(known, new)])
+    if isinstance(known, Ordinal) and isinstance(new, Ordinal):
+        order = _in_order(name, known, new)
+        return Ordinal([value for value in order if value in new.values], known=order)
+    assert isinstance(known, Integer | Real)
+    assert isinstance(new, Integer | Real)
     low, high = min(known.low, new.low), max(known.high, new.high)
     if new.log and low <= 0:
         raise InvalidValueError(
@@ -131,19 +136,15 @@ def _others(known: Categorical | Ordinal, new: Categorical | Ordinal) -> list[Le
     return [value for value in known.values if value not in new.values]
 
 
-def _values_in(order: Sequence[Level], option: Categorical | Ordinal) -> list[Level]:
-    return [value for value in order if value in option.values]
-
-
 def _in_order(name: str, known: Ordinal, new: Ordinal) -> list[Level]:
     """The values of both in an order that agrees with both; for numbers that of the new ones."""
     values = [*new.values, *_others(known, new)]
     if all(map(is_number, values)):
         falls = len(new.values) > 1 and new.values[0] > new.values[-1]  # type: ignore[operator]  # numbers
-        return sorted(values, reverse=falls)  # type: ignore[type-var]
+        return sorted(values, reverse=falls)
     order: TopologicalSorter[Level] = TopologicalSorter({value: set() for value in known.values})
     for some in (known.values, new.values):
-        for before, after in zip(some, some[1:], strict=False):
+        for before, after in itertools.pairwise(some):
             order.add(after, before)
     try:
         return list(order.static_order())

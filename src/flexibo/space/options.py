@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import sys
 from collections.abc import Callable, Sequence
@@ -239,7 +240,7 @@ def without_known(option: Option) -> Option:
         return option
     if isinstance(option, (Categorical, Ordinal)):
         return type(option)(option.values)
-    return type(option)(option.low, option.high, log=option.log)
+    return dataclasses.replace(option, known=None)
 
 
 def with_known_legal(option: Option) -> Option:
@@ -252,7 +253,8 @@ def with_known_legal(option: Option) -> Option:
         return option
     if isinstance(option, (Categorical, Ordinal)):
         return type(option)(option.known)
-    return type(option)(*option.known, log=option.log)
+    low, high = option.known
+    return Integer(int(low), int(high), option.log) if isinstance(option, Integer) else Real(low, high, option.log)
 
 
 def _inferred(given: object) -> Option:
@@ -305,7 +307,7 @@ def _checked_known(option: Integer | Real, known: object) -> tuple[Any, Any] | N
         return None
     if not isinstance(known, (list, tuple)) or len(known) != 2 or not all(is_number(plain(end)) for end in known):
         raise InvalidTypeError(f"An option has the known range {known!r}; it must be a pair of numbers.")
-    wide = type(option)(*known, log=option.log)
+    wide = type(option)(known[0], known[1], option.log)
     if not wide.low <= option.low <= option.high <= wide.high:
         raise InvalidValueError(f"An option has the known range {known!r}; its bounds must be within it.")
     return None if (wide.low, wide.high) == (option.low, option.high) else (wide.low, wide.high)

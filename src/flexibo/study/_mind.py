@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from flexibo.belief.costs import TRANSFORMS, CostCallable
@@ -11,6 +12,8 @@ from flexibo.methods.base import Method
 from flexibo.methods.table import find_method
 from flexibo.optimizer import Optimizer
 from flexibo.optimizer.predictor import Predictor
+from flexibo.study._change import rule_of
+from flexibo.study.changes import UNSET, ChangeRequest
 from flexibo.study.settings import Settings, choice_name, stored_choice
 from flexibo.surrogates import Surrogate
 from flexibo.surrogates.table import SURROGATES
@@ -24,9 +27,7 @@ class Mind:
         cost: The same of the cost.
     """
 
-    def __init__(
-        self, history: History, *, surrogate: str | Surrogate | None, cost: str | CostCallable | None
-    ) -> None:
+    def __init__(self, history: History, *, surrogate: str | Surrogate | None, cost: str | CostCallable | None) -> None:
         self.surrogate = surrogate
         self.cost = cost
         self._history = history
@@ -44,6 +45,22 @@ class Mind:
     def know(self) -> None:
         """This process knows the options and the rule as they are now."""
         self._options, self._rules = frozenset(self._history.space.names), self._history.rules
+
+    @contextmanager
+    def changing(self, request: ChangeRequest) -> Iterator[None]:
+        """A context in which this process changes the study: it knows what cannot be stored."""
+        before = self.surrogate, self.cost, self._history.rule
+        self.surrogate = before[0] if request.surrogate is UNSET else request.surrogate
+        self.cost = before[1] if request.cost is UNSET else request.cost
+        self._history.rule = rule_of(request, self._history.rule)
+        is_known = not self.outdated()
+        try:
+            yield
+        except BaseException:
+            self.surrogate, self.cost, self._history.rule = before
+            raise
+        if is_known:
+            self.know()
 
     def outdated(self) -> str:
         """Why this process must not measure any more, in a sentence; empty if it may."""

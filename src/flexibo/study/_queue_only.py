@@ -51,6 +51,10 @@ class QueueOnly:
         """Store the outcome of an evaluation."""
         self.study.tell_outcome(outcome)
 
+    def release(self, evaluation: Evaluation) -> None:
+        """Give an evaluation back that was not attempted."""
+        self.study.release(evaluation)
+
     def keep_outcome(self, outcome: Outcome, why: str) -> str:
         """Keep an outcome that could not be stored in a file, and say where."""
         return self.study.keep_outcome(outcome, why)

@@ -41,6 +41,9 @@ class RunnableStudy(Protocol):
     def tell_outcome(self, outcome: Outcome) -> None:
         """Store the outcome of an evaluation."""
 
+    def release(self, evaluation: Evaluation) -> None:
+        """Give an evaluation back that was not attempted."""
+
     def keep_outcome(self, outcome: Outcome, why: str) -> str:
         """Keep an outcome that could not be stored in a file, and say where."""
 
@@ -50,17 +53,18 @@ class RunLoop:
     """Measures what a study asks until there is nothing more to ask, or for `idle` seconds there was nothing to do.
 
     It is `alone` if no other process can write to the study, and `serves_all` objectives that the study asks for, or
-    only some of them. `begin` is called before it waits for outcomes, and `update` after each of them.
+    only some of them. Both this and the `objectives` served may change with the study. `begin` is called before it
+    waits for outcomes, and `update` after each of them.
     """
 
     study: RunnableStudy
-    objectives: Mapping[str, Objective]
+    objectives: Callable[[], Mapping[str, Objective]]
     measures: Mapping[str, Measure]
     executor: Executor
     update: Callable[[], None]
     _: KW_ONLY
     alone: bool
-    serves_all: bool
+    serves_all: Callable[[], bool]
     idle: float | None = None
     begin: Callable[[], None] = lambda: None
     clock: Callable[[], float] = time.monotonic
@@ -107,13 +111,17 @@ class RunLoop:
     def _fill_executor(self) -> Stop | None:
         """Submit evaluations while there is room; returns the stop if there was nothing more to ask."""
         while True:
-            free = [name for name, objective in self.objectives.items() if self.executor.has_room(objective)]
+            served = self.objectives()
+            free = [name for name, objective in served.items() if self.executor.has_room(objective)]
             if not free:
                 return None
-            answer = self.study.ask_or_stop(None if self.serves_all and len(free) == len(self.objectives) else free)
+            answer = self.study.ask_or_stop(None if self.serves_all() and len(free) == len(served) else free)
             if isinstance(answer, Stop):
                 return answer
-            self.executor.submit(answer, self.objectives[answer.objective], self.measures[answer.objective])
+            if answer.objective not in self.measures:  # the study was changed while it was asked
+                self.study.release(answer)
+                continue
+            self.executor.submit(answer, self.objectives()[answer.objective], self.measures[answer.objective])
 
     def _store(self, outcome: Outcome) -> None:
         """Store an outcome; it was paid for, so storing is retried for a while."""

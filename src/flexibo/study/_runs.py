@@ -88,17 +88,22 @@ def run_until_stopped(
     place: str = "",
 ) -> None:
     """Measure what `source`, the study or its queue, asks until it stops; an interrupt is a stop too."""
-    leads, functions = _leads(study.history), means.functions
+    functions = means.functions
+
+    def served() -> dict[str, Objective]:
+        leads = _leads(study.history)
+        return {o.name: o for o in study.objectives if o.name in leads and o.name in functions}
+
     with progress_bar(study, progress, place) as bar:
         loop = RunLoop(
             source,
-            {o.name: o for o in study.objectives if o.name in leads and o.name in functions},
+            served,
             functions,
             means.executor,
             lambda: bar.update(study),
             begin=lambda: bar.begin(study),
             alone=not study.shared,
-            serves_all=set(leads) == set(functions),
+            serves_all=lambda: set(_leads(study.history)) == set(functions),
             idle=idle,
         )
         before, interruption, fault = claims.held(), None, ""

@@ -27,7 +27,7 @@ class EventCheck:
     def __init__(self, history: History) -> None:
         self.history = history
         self._follow(history)
-        self._is_latest = history.is_at_latest
+        self._to_come = history.changes_to_come
         self._before = self._asked = len(history.asked)
         self._questions: dict[int, events.Evaluation] = {}
         self._tokens: dict[int, list[str]] = {}
@@ -73,9 +73,7 @@ class EventCheck:
             case events.Changed():
                 check_settings(event.settings)
                 self._follow(self.history.emptied(event.settings))
-                self._is_latest = self._is_latest or event.settings == self.history.settings
-            case events.Created():
-                self._is_latest = event.settings == self.history.settings
+                self._to_come = max(0, self._to_come - 1)
             case events.Asked(evaluation):
                 self._check_question(evaluation)
                 self._questions[evaluation.number] = evaluation
@@ -96,7 +94,7 @@ class EventCheck:
             case events.ReferenceFixed():
                 self._check_names(event.values)
                 # Before a change, it names what was optimised then.
-                for name in self._optimised if self._is_latest else ():
+                for name in () if self._to_come else self._optimised:
                     if name not in event.values:
                         raise InvalidValueError(f"it has no value of {name!r}.")
             case events.StopSet():

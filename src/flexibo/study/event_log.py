@@ -243,7 +243,7 @@ class EventLog:
         try:
             check_fields(changes[-1], CHANGED)
             check_settings(changes[-1]["settings"])
-            return self.history.changed_to(changes[-1]["settings"])
+            return self.history.changed_to(changes[-1]["settings"], changes=len(changes))
         except DAMAGE:
             return self.history  # the check of the events finds what is wrong
 

@@ -106,9 +106,7 @@ def _other(key: str, stored: Any, given: Any, study: str) -> SettingsDifferError
 
 def _what_matters(objectives: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The objectives without what may change each time a study is opened: it affects no question."""
-    return [
-        {k: v for k, v in one.items() if k not in OWN} for one in objectives
-    ]
+    return [{k: v for k, v in one.items() if k not in OWN} for one in objectives]
 
 
 def _difference(key: str, stored: Any, given: Any) -> str:

@@ -12,7 +12,7 @@ from typing import Any, overload
 from flexibo._internal.checks import checked_flag, whole_number
 from flexibo._internal.text import printable_line
 from flexibo.belief.costs import CostCallable
-from flexibo.errors import InvalidTypeError
+from flexibo.errors import InvalidTypeError, InvalidValueError
 from flexibo.executors import Executor, Measure, Outcome
 from flexibo.history import History
 from flexibo.history.events import BudgetSet, Evaluation, Event, Forgiven, Noted, StopSet
@@ -33,6 +33,7 @@ from flexibo.storage import MemoryStorage, Storage, StorageError, open_storage
 from flexibo.storage.heartbeat import LEASE, Heartbeat
 from flexibo.study import _arguments, _queue, answers
 from flexibo.study._ask import Asking, AskMemory
+from flexibo.study._change import plan
 from flexibo.study._claims import Claims
 from flexibo.study._confirm import Wish, chosen_rows, confirming_events, unpaid_events
 from flexibo.study._create import fixed_reference, open_or_create, open_stored, raised_budget
@@ -43,6 +44,7 @@ from flexibo.study._notebook import study_html
 from flexibo.study._queue_only import QueueOnly
 from flexibo.study._run import FirstCallError, RunnableStudy
 from flexibo.study._runs import Means, Runs, explained, run_until_stopped
+from flexibo.study.changes import UNSET, ChangeRequest, Changes, Unset
 from flexibo.study.event_log import EventLog
 from flexibo.study.first_calls import RaisingFirst, TryOnly, untried
 from flexibo.study.settings import Settings, check_choice, checked_settings, choice_name
@@ -488,6 +490,94 @@ class Study:
     def dequeue(self, number: int | None = None) -> None:
         """Withdraw a queued design by its number, or all of them; what is being measured of it may be answered."""
         self._commit(lambda: _queue.dequeued_events(self.history, number))
+
+    def change(
+        self,
+        *,
+        options: Mapping[str, object] | None = None,
+        defaults: Mapping[str, object] | None = None,
+        conditions: Mapping[str, Mapping[str, object]] | None = None,
+        valid: Callable[[Design], object] | Unset | None = UNSET,
+        space: Space | None = None,
+        objectives: Iterable[Objective | str] = (),
+        limits: Mapping[str, float | None] | None = None,
+        reference: Mapping[str, float] | Sequence[float] | None = None,
+        method: str | None = None,
+        budget: float | str | Unset | None = UNSET,
+        cost: str | CostCallable | Unset | None = UNSET,
+        surrogate: str | Surrogate | Unset | None = UNSET,
+        candidates: int | None = None,
+        delta: float | None = None,
+        dry_run: bool = False,
+    ) -> Changes:
+        """Change the study; what was measured stays. Returns what changed, as a table to print.
+
+        Readings of designs that are not legal any more still teach the models; these designs are neither asked for nor
+        reported. If readings would become wrong, as by another direction of an objective, an error says so and nothing
+        changes. Other processes go on with the changed study; where there is a new option or another rule, which their
+        functions may not know, they stop after what they are measuring.
+
+        Args:
+            options: Options with other values or another range, and new ones; the other options stay.
+            defaults: For each new option the value that all earlier designs have.
+            conditions: All conditions of options, as for `Space`.
+            valid: The rule of the space, as for `Space`; None removes it.
+            space: Instead of these four: the space from now on, as a whole.
+            objectives: Objectives that take the place of those of the same name, and new ones.
+            limits: Limits of objectives by name: the greatest feasible value, or the least where it is maximised; None
+                removes the limit. An objective that is optimised stays so.
+            reference: As for `Study`.
+            method: As for `Study`.
+            budget: As for `Study`; it may also become smaller.
+            cost: As for `Study`; None is the method's own.
+            surrogate: As for `Study`; None is the method's own.
+            candidates: As for `Study`.
+            delta: As for `Study`.
+            dry_run: Return what would change, and change nothing.
+
+        >>> study = Study({"x": (0.0, 1.0)}, ["a", "b"], budget=30, seed=0)
+        >>> print(study.change(options={"x": (0.0, 2.0)}, limits={"a": 0.5}))
+                     before  after
+        x            0 to 1  0 to 2
+        at_most of a  none    0.5
+        """
+        if isinstance(space, Space) and valid is UNSET and space.valid is not self.space.valid:
+            valid = space.valid
+        request = ChangeRequest(
+            options=options or {},
+            defaults=defaults or {},
+            conditions=conditions,
+            valid=valid,
+            space=space,
+            objectives=objectives,
+            limits=limits or {},
+            reference=reference,
+            method=method,
+            budget=budget,
+            cost=cost,
+            surrogate=surrogate,
+            candidates=candidates,
+            delta=delta,
+        )
+        return self.grant(request, dry_run=dry_run)
+
+    def grant(self, request: ChangeRequest, *, dry_run: bool = False, expected: Changes | None = None) -> Changes:
+        """Change what is requested for, as `change` does; with `expected`, only if exactly that changes."""
+        self.refresh()
+        if dry_run:
+            return plan(self.history, self.settings, request).changes
+        found = [Changes()]
+
+        def decide() -> Sequence[Event]:
+            planned = plan(self.history, self.settings, request)
+            if expected is not None and planned.changes.rows != expected.rows:
+                raise InvalidValueError("The study was changed by another process meanwhile; look at it again.")
+            found[0] = planned.changes
+            return planned.events
+
+        with self._mind.changing(request):
+            self._commit(decide)
+        return found[0]
 
     def note(self, text: str) -> None:
         """Store a note for people with the study; it affects nothing."""

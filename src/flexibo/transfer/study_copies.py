@@ -42,13 +42,25 @@ def study_copy(storage: str | Storage, name: str | None = None) -> StudyCopy:
 
 def copy_of(contents: Sequence[Content], name: str, workers: Mapping[str, Sign] | None = None) -> StudyCopy:
     """The study that is the replay of these events, in memory."""
-    settings = dict(contents[0]["settings"])
-    missing = not_stored(settings)
-    settings |= {part: "" for part in missing if part != "rule"}
+    with_settings = [content for content in contents if content.get("event") in SETTING]
+    missing = not_stored(contents[0]["settings"])
+    for content in with_settings[1:]:
+        missing = tuple(dict.fromkeys([*missing, *not_stored(content["settings"])]))
     memory = MemoryStorage()
-    memory.commit(0, lambda _: [{**contents[0], "settings": settings}, *contents[1:]])
+    memory.commit(0, lambda _: [readable(content) for content in contents])
     study = Study.load(memory, name, valid=every_design if "rule" in missing else None)
     return StudyCopy(name, contents, study, workers or {}, missing)
+
+
+SETTING = ("created", "changed")  # the kinds of events that have settings
+
+
+def readable(content: Content) -> Content:
+    """An event, without the choices of its settings that are not stored."""
+    settings = content.get("settings")
+    if content.get("event") not in SETTING or not isinstance(settings, Mapping):
+        return content
+    return {**content, "settings": {**settings, **{part: "" for part in not_stored(settings) if part != "rule"}}}
 
 
 def not_stored(settings: Mapping[str, Any]) -> tuple[str, ...]:

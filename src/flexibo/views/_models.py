@@ -82,17 +82,17 @@ class ViewModels:
         return self.predictor.models(history)[j].model(X, losses, groups=groups)
 
 
-_SUBSAMPLED: WeakKeyDictionary[Study, Predictor] = WeakKeyDictionary()
-"""One predictor for each long study, so that several views of it fit its models once."""
+_SUBSAMPLED: WeakKeyDictionary[Study, tuple[Predictor, Predictor]] = WeakKeyDictionary()
+"""One predictor for each long study, so that several views of it fit its models once; beside the one it is like."""
 
 
 def view_models(study: Study) -> ViewModels:
     """The models for the views of a study; they are fitted within a few seconds."""
     if not _is_long(study.history):
         return ViewModels(study.predictor, approximate=False)
-    if study not in _SUBSAMPLED:
-        _SUBSAMPLED[study] = _subsampled_predictor(study)
-    return ViewModels(_SUBSAMPLED[study], approximate=True)
+    if study not in _SUBSAMPLED or _SUBSAMPLED[study][0] is not study.predictor:  # the study may be changed
+        _SUBSAMPLED[study] = study.predictor, _subsampled_predictor(study)
+    return ViewModels(_SUBSAMPLED[study][1], approximate=True)
 
 
 def _subsampled_predictor(study: Study) -> Predictor:
