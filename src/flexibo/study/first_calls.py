@@ -44,6 +44,10 @@ class RaisingFirst:
         if outcome.values is not None:
             self._untried.discard(name)
 
+    def release(self, evaluation: Evaluation) -> None:
+        """Give an evaluation back that was not attempted."""
+        self.study.release(evaluation)
+
     def keep_outcome(self, outcome: Outcome, why: str) -> str:
         """Keep an outcome that could not be stored in a file, and say where."""
         return self.study.keep_outcome(outcome, why)
@@ -92,6 +96,10 @@ class TryOnly:
             self._next()
         elif self._designs >= MOST_DESIGNS:
             raise FirstCallError(outcome)
+
+    def release(self, evaluation: Evaluation) -> None:
+        """Give an evaluation back that was not attempted."""
+        self.study.release(evaluation)
 
     def keep_outcome(self, outcome: Outcome, why: str) -> str:
         """Keep an outcome that could not be stored in a file, and say where."""

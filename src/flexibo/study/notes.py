@@ -8,8 +8,8 @@ from flexibo.objectives import Objective
 from flexibo.space import Space
 from flexibo.storage import Storage
 from flexibo.study._arguments import checked_text
-from flexibo.study.event_checks import every_design
 from flexibo.study.event_log import EventLog
+from flexibo.study.settings import every_design
 from flexibo.study.stored import stored_study
 
 
