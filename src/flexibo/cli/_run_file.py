@@ -16,6 +16,7 @@ from flexibo._internal.text import printable, printable_line
 from flexibo.cli._advice import StudyPlace
 from flexibo.cli._detail import Detail, Tries
 from flexibo.cli._dry_run import show_plan
+from flexibo.cli._edited_file import bring_known, open_as_edited
 from flexibo.cli._help import TypeAgainError
 from flexibo.cli._measure import (
     MANUAL_IDLE_SECONDS,
@@ -34,7 +35,7 @@ from flexibo.cli._outcome import PictureFile, Report, picture_beside, report, re
 from flexibo.cli._storage import short_path, storage_url, stored_origin
 from flexibo.cli._text import count_of_designs, counted
 from flexibo.cli._trial import Trial, report_trial
-from flexibo.errors import InvalidValueError, SettingsDifferError, UnknownNameError
+from flexibo.errors import InvalidValueError, UnknownNameError
 from flexibo.history.events import Noted
 from flexibo.history.measurements import QueuedDesign
 from flexibo.study import Study
@@ -119,6 +120,7 @@ def run_file(
     dry_run: bool,
     detail: Detail = Detail.USUAL,
     tries: Tries = Tries.FIRST,
+    yes: bool = False,
 ) -> None:
     """Run the study of a file, or only show what would be run."""
     file = read_study_file(path)
@@ -131,8 +133,9 @@ def run_file(
     if given.budget_seconds is not None:
         settings["budget"] = opening_budget(url, name, given.budget_seconds)
     before = stored_limit(url, name) if given.max_evaluations is not None else None
-    study = _open_study(file, {**settings, "storage": url})
+    study = open_as_edited(file, {**settings, "storage": url}, yes=yes, quiet=json)
     quiet = json or detail is Detail.QUIET
+    bring_known(study, file, quiet=quiet)
     say_limit(before, given.max_evaluations, len(study.history.asked), quiet=quiet)
     set_budget(study, given, quiet=quiet)
     place = StudyPlace(given.storage if given.is_storage_typed else "", given.name)
@@ -254,15 +257,6 @@ def _rules_again(given: StudyOptions) -> dict[str, object]:
 
 def _execution_again(execution: ExecutionOptions) -> dict[str, object]:
     return {f"--{name}": value for name, value in asdict(execution).items()}
-
-
-def _open_study(file: StudyFile, settings: Mapping[str, Any]) -> Study:
-    """The study of a file; if another one is stored, the error says what to change in the file."""
-    try:
-        return file.study(**settings)
-    except SettingsDifferError as error:
-        advice = f"Restore {file.path.name}, or start another study with --name or the key name."
-        raise SettingsDifferError(error.difference, advice) from None
 
 
 def _introduce(study: Study, file: StudyFile) -> None:

@@ -80,8 +80,9 @@ def is_stored(url: str, name: str) -> bool:
 
 def stored_origin(url: str, name: str) -> Mapping[str, Any]:
     """What is stored with a study about where its functions come from."""
-    found = open_storage(url, name, create=False).read()[0].get("origin", {})
-    return found if isinstance(found, Mapping) else {}
+    events = open_storage(url, name, create=False).read()
+    found = [event.get("origin") for event in events if event.get("event") in ("created", "changed")]
+    return next((origin for origin in reversed(found) if isinstance(origin, Mapping) and origin), {})
 
 
 def load_study(url: str, name: str, *, worker: str = "", lease: float) -> Study:

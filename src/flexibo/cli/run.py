@@ -55,6 +55,10 @@ Picture = Annotated[
         show_default=False,
     ),
 ]
+Yes = Annotated[
+    bool,
+    typer.Option("--yes", "-y", help="Change the stored study as its file was changed, without asking."),
+]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Show the study of a file and its first questions; measure nothing.")
 ]
@@ -103,6 +107,7 @@ def run(
     json: options.OutcomeAsJSON = False,
     dry_run: DryRun = False,
     try_: Try = None,
+    yes: Yes = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
 ) -> None:
@@ -119,7 +124,9 @@ def run(
     detail, tries = chosen_detail(quiet=quiet, verbose=verbose), chosen_tries(try_, dry_run=dry_run)
     if is_study_file(what):
         _refuse_system_options(context, f"is for systems, and {what} is a study file; leave it out.")
-        run_file(Path(what), given, execution, out=out, json=json, dry_run=dry_run, detail=detail, tries=tries)
+        run_file(
+            Path(what), given, execution, out=out, json=json, dry_run=dry_run, detail=detail, tries=tries, yes=yes
+        )
         return
     if dry_run:
         raise InvalidValueError(f"--dry-run is for study files, and {what!r} is not one; leave it out.")

@@ -17,7 +17,7 @@ from flexibo.errors import FlexiBOError, InvalidTypeError, InvalidValueError, un
 from flexibo.history import History
 from flexibo.history.events import BudgetSet, Changed, Dequeued, Event, ReferenceFixed
 from flexibo.methods.table import check_method, find_method
-from flexibo.objectives import Objective, check_objectives
+from flexibo.objectives import OWN, Objective, check_objectives
 from flexibo.space import Design, Rule, Space
 from flexibo.study._arguments import checked_budget, checked_reference
 from flexibo.study.changes import UNSET, Change, ChangeRequest, Changes, option_text
@@ -296,7 +296,9 @@ def _when(space: Space, name: str) -> str:
 def _changed_fields(before: Objective, after: Objective) -> list[Change]:
     names = [field.name for field in fields(Objective) if field.name != "name"]
     return [
-        Change(f"{name} of {after.name}", _shown(getattr(before, name)), _shown(getattr(after, name)))
+        Change(
+            f"{name} of {after.name}", _shown(getattr(before, name)), _shown(getattr(after, name)), minor=name in OWN
+        )
         for name in names
         if getattr(before, name) != getattr(after, name)
     ]

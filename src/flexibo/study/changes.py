@@ -30,11 +30,12 @@ UNSET: Final = Unset.UNSET
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One thing that changed, as it was and as it is; either may be empty."""
+    """One thing that changed, as it was and as it is; either may be empty. If `minor`, no question depends on it."""
 
     what: str
     before: str
     after: str
+    minor: bool = field(default=False, kw_only=True)
 
     @property
     def line(self) -> str:

@@ -15,7 +15,7 @@ from flexibo.belief.costs import CostCallable
 from flexibo.errors import InvalidTypeError, InvalidValueError
 from flexibo.executors import Executor, Measure, Outcome
 from flexibo.history import History
-from flexibo.history.events import BudgetSet, Evaluation, Event, Forgiven, Noted, StopSet
+from flexibo.history.events import Added, BudgetSet, Evaluation, Event, Forgiven, Noted, StopSet
 from flexibo.history.measurements import QueuedDesign
 from flexibo.methods.base import Method
 from flexibo.methods.table import check_method, find_method
@@ -47,7 +47,7 @@ from flexibo.study._runs import Means, Runs, explained, run_until_stopped
 from flexibo.study.changes import UNSET, ChangeRequest, Changes, Unset
 from flexibo.study.event_log import EventLog
 from flexibo.study.first_calls import RaisingFirst, TryOnly, untried
-from flexibo.study.settings import Settings, check_choice, checked_settings, choice_name
+from flexibo.study.settings import Settings, check_choice, check_same_objectives, checked_settings, choice_name
 from flexibo.study.stop_rules import StopCheck, named_limits, stop_rules
 from flexibo.study.stored import stored_study
 from flexibo.surrogates import Surrogate
@@ -207,6 +207,7 @@ class Study:
         name: str | None = None,
         *,
         valid: Callable[[Design], object] | None = None,
+        objectives: Sequence[Objective] | None = None,
         surrogate: str | Surrogate | None = None,
         cost: str | CostCallable | None = None,
         lease: float = LEASE,
@@ -217,13 +218,14 @@ class Study:
         """The study that is stored, with its space, objectives and settings; `stop` replaces the stored rules.
 
         Functions are not stored: give the rule of its space (`valid`) and a surrogate or cost of your own again.
+        If `objectives` are given, they must be those of the study; their timeouts, retries and resources hold here.
         The name may be left out where there is only one study; the other arguments are those of `Study`.
         """
         found, study_name, created = stored_study(storage, name)
         space = Space.from_dict(created["space"], valid=valid)
         study = cls.__new__(cls)
         study._connect(
-            History(space, [Objective.from_dict(objective) for objective in created["objectives"]]),
+            History(space, objectives or [Objective.from_dict(objective) for objective in created["objectives"]]),
             surrogate=surrogate,
             cost=cost,
             storage=found,
@@ -234,6 +236,13 @@ class Study:
             callbacks=callbacks,
         )
         open_stored(study._log.log, study_name)
+        if valid is None and study.history.settings["space"].get("has_rule"):
+            raise InvalidValueError(
+                "The space of the stored study has a rule, which is not stored; give it as valid=..., or give "
+                "valid=lambda design: True to do without."
+            )
+        if objectives is not None:
+            check_same_objectives(check_objectives(objectives, study.space.names), study.history.settings, study_name)
         check_choice("surrogate", surrogate, study.history.settings, study_name)
         check_choice("cost", cost, study.history.settings, study_name)
         study._mind.begin_with(study._log.log.stored_fits)
@@ -456,6 +465,15 @@ class Study:
         """
         result = answers.added_event(self.history, design, values or {}, cost, failed)
         self._commit(lambda: answers.agreeing_events(self.history, result))
+
+    def learn(self, results: Sequence[Added]) -> None:
+        """Add results that were known before, all of them or none; see `add`, and `flexibo.transfer.learn_from`."""
+
+        def decide() -> Sequence[Event]:
+            return [event for result in results for event in answers.agreeing_events(self.history, result)]
+
+        if results:
+            self._commit(decide)
 
     def enqueue(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +16,15 @@ from flexibo.space import Space
 from flexibo.storage import sqlite_file
 from flexibo.storage.heartbeat import LEASE
 from flexibo.study import Study
-from flexibo.study.stored import stored_study
+from flexibo.study.changes import UNSET, ChangeRequest
+from flexibo.study.settings import check_same_space, every_design
 from flexibo.studyfile._executor import ExecutorChoice, executor_of
 from flexibo.studyfile._fields import Fields
 from flexibo.studyfile._objectives import FileContext, check_manual, objectives_of
 from flexibo.studyfile._options import space_of
 from flexibo.studyfile._settings import check_whole, cost_of, initial_of, settings_of
 from flexibo.studyfile._trackers import TrackerChoice, trackers_of
-from flexibo.studyfile._yaml_nodes import MOST_BYTES, YamlMapping, YamlScalar, nodes_of
+from flexibo.studyfile._yaml_nodes import MOST_BYTES, YamlList, YamlMapping, YamlScalar, nodes_of
 from flexibo.studyfile.command import Command
 from flexibo.studyfile.functions import found
 from flexibo.studyfile.mistakes import Mistakes, Position, StudyFileError, nearest
@@ -32,7 +33,7 @@ from flexibo.studyfile.template import Template, variable
 KEYS = (
     *("name", "method", "budget", "seed", "storage", "options", "designs", "valid", "objectives", "reference"),
     *("n_initial", "initial_designs", "stop", "executor", "logs", "lease", "candidates", "delta", "surrogate", "cost"),
-    "trackers",
+    *("trackers", "defaults", "known"),
 )
 SUFFIXES = (".yaml", ".yml")
 
@@ -45,6 +46,14 @@ class FileText:
     shown: str  # its name in messages
     text: str
     digest: str  # the SHA-256 of its bytes
+
+
+@dataclass(frozen=True, slots=True)
+class KnownSource:
+    """Where results are known from: a table, or a study of a database."""
+
+    place: str  # a file, absolute, or a database URL
+    study: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +71,8 @@ class StudyFile:
     settings: Mapping[str, Any]  # the other arguments of `flexibo.Study` that are in the file
     budget_is_duration: bool = False  # whether the budget has a unit of time
     trackers: tuple[TrackerChoice, ...] = ()
+    defaults: Mapping[str, Any] = field(default_factory=dict)  # what designs have that are older than an option
+    known: tuple[KnownSource, ...] = ()  # where results come from that are known before the first question
 
     @property
     def path(self) -> Path:
@@ -108,17 +119,48 @@ class StudyFile:
         Its method, seed and stop rules are the stored ones: they may have been given on the command line. The lease is
         by default that of the file.
         """
-        found, name, stored = stored_study(storage, name)
         cost = self.settings.get("cost")
-        return Study(
-            self.space,
-            self.objectives,
-            method=stored["method"],
+        study = Study.load(
+            storage,
+            name,
+            valid=self.space.valid,
+            objectives=self.objectives,
             cost=cost if callable(cost) else None,
-            storage=found,
-            name=name,
             lease=self.settings.get("lease", LEASE) if lease is None else lease,
             callbacks=[tracker.open() for tracker in self.trackers],
+        )
+        check_same_space(self.space, study.history.settings, study.name)
+        return study
+
+    def stored(self, *, storage: str = "", name: str = "", lease: float = LEASE, **_: Any) -> Study:
+        """The study as it is stored, which may have other options and objectives than the file."""
+        cost = self.settings.get("cost")
+        return Study.load(
+            storage or self.storage,
+            name or self.name,
+            valid=self.space.valid or every_design,
+            cost=cost if callable(cost) else None,
+            lease=lease,
+        )
+
+    def change_request(self, study: Study, changed: Mapping[str, Any]) -> ChangeRequest:
+        """What must change in a stored study so that it is that of the file; `changed` replaces what the file says."""
+        given = {**self.settings, **changed}
+        cost, surrogate, budget = given.get("cost"), given.get("surrogate"), given.get("budget")
+        new = [name for name in self.space.names if name not in study.space.names]
+        return ChangeRequest(
+            space=self.space,
+            defaults={name: value for name, value in self.defaults.items() if name in new},
+            objectives=self.objectives,
+            only_these=True,
+            reference=given.get("reference"),
+            method=given.get("method", "flexibo"),
+            budget=UNSET if budget is None else budget,
+            cost=UNSET if cost is None else cost,
+            surrogate=UNSET if surrogate is None else surrogate,
+            candidates=given.get("candidates"),
+            delta=given.get("delta"),
+            origin=self.origin,
         )
 
 
@@ -192,6 +234,8 @@ def study_file_of(source: FileText, *, imports: bool = True) -> StudyFile:
     name = fields.text("name") or folder.name or "study"
     settings = settings_of(fields, objectives)
     settings |= initial_of(fields, space) | cost_of(fields, lambda: _function(fields, "cost", folder))
+    defaults = _defaults(fields, _option_names(fields, space))
+    known = _known(fields, folder)
     check_manual(fields)
     executor = executor_of(fields, list(measures) or [objective.name for objective in objectives], folder)
     storage = _storage(fields, name, folder)
@@ -204,7 +248,19 @@ def study_file_of(source: FileText, *, imports: bool = True) -> StudyFile:
     is_duration = isinstance(written, YamlScalar) and str(written.value).strip()[-1:] in UNITS
     named = fields.has("storage")
     return StudyFile(
-        source, name, storage, named, space, objectives, measures, executor, settings, is_duration, trackers
+        source,
+        name,
+        storage,
+        fields.has("storage"),
+        space,
+        objectives,
+        measures,
+        executor,
+        settings,
+        is_duration,
+        trackers,
+        defaults,
+        known,
     )
 
 
@@ -214,6 +270,47 @@ def _option_names(fields: Fields, space: Space | None) -> tuple[str, ...]:
         return space.names
     node = fields.table.get("options")
     return (*(entry.key for entry in node.entries), *node.unread) if isinstance(node, YamlMapping) else ()
+
+
+def _defaults(fields: Fields, options: tuple[str, ...]) -> dict[str, Any]:
+    """The values that designs have which are older than an option; errors are noted."""
+    inner = fields.inner("defaults", " of defaults", "a mapping of options to values, such as {threads: 1}")
+    if inner is None:
+        return {}
+    if options:
+        inner.check_keys(options)
+    found = {}
+    for entry in inner.table.entries:
+        if isinstance(entry.node, YamlScalar) and entry.node.value is not None:
+            found[entry.key] = entry.node.value
+        else:
+            inner.note(entry.key, f"{entry.key} of defaults is not a value; give one such as 1.")
+    return found
+
+
+def _known(fields: Fields, folder: Path) -> tuple[KnownSource, ...]:
+    """The sources of known results: a file, a mapping with a storage and a study, or a list of these."""
+    node = fields.table.get("known")
+    if node is None:
+        return ()
+    found = []
+    for item in node.items if isinstance(node, YamlList) else (node,):
+        if isinstance(item, YamlMapping):
+            inner = Fields(item, fields.mistakes, " of known")
+            inner.check_keys(("study", "storage"))
+            place, study = inner.text("storage"), inner.text("study") or ""
+        else:
+            place, study = (item.value if isinstance(item, YamlScalar) else None), ""
+        if not isinstance(place, str) or not place.strip():
+            fields.note("known", "known must be a file such as old.csv, or {storage: old.db, study: NAME}.")
+            continue
+        scheme, sign, rest = place.partition("://")
+        if not sign:
+            place = str(folder / Path(place).expanduser())
+        elif scheme.startswith("sqlite") and rest[:1] == "/" and rest[1:2] not in ("/", "~", ""):
+            place = f"{scheme}:///{folder / rest[1:]}"
+        found.append(KnownSource(place, study))
+    return tuple(found)
 
 
 def _function(fields: Fields, key: str, folder: Path) -> Callable[..., Any] | None:

@@ -7,6 +7,7 @@ from flexibo.transfer._event_file import Exported, event_lines, import_events, r
 from flexibo.transfer._result_table import Results, import_results, option_value, read_results
 from flexibo.transfer._unstored_answers import holds_answers, import_answers, read_answers
 from flexibo.transfer.evaluations import STATES, Record, records, table_lines
+from flexibo.transfer.known import learn_from
 from flexibo.transfer.salvage import Salvaged, Verified, salvaged, salvaged_lines, verified, verified_lines
 from flexibo.transfer.study_copies import StudyCopy, not_stored, study_copy
 
@@ -23,6 +24,7 @@ __all__ = [
     "import_answers",
     "import_events",
     "import_results",
+    "learn_from",
     "not_stored",
     "option_value",
     "read_answers",
