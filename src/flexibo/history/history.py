@@ -115,12 +115,12 @@ class History:
         self._seen = SeenDesigns(space, self.purchases)
         self._purchase_of = {self.names[j]: p for p, purchase in enumerate(self.purchases) for j in purchase.members}
 
-    def begin_as(self, settings: Mapping[str, Any]) -> None:
+    def begin_as(self, settings: Mapping[str, Any], *, own: bool = True) -> None:
         """Make this history, which is empty, that of a study with these stored settings.
 
-        What affects no question, such as timeouts, is that of the objectives it had, until the study is changed.
+        What affects no question, such as timeouts, is that of the objectives it had, if they are the user's `own`.
         """
-        self._own = {objective.name: objective for objective in self.objectives}
+        self._own = {objective.name: objective for objective in self.objectives} if own else {}
         self.become(self.emptied(settings))
 
     def emptied(self, settings: Mapping[str, Any]) -> History:

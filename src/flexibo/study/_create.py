@@ -58,12 +58,12 @@ def open_or_create(
     history.forget_own()
 
 
-def open_stored(log: EventLog, name: str) -> None:
-    """Open a study with whatever settings it has."""
+def open_stored(log: EventLog, name: str, *, own: bool) -> None:
+    """Open a study with whatever settings it has; see `History.begin_as`."""
     begun = log.first()
     if begun is None:
         raise NoSuchStorageError(f"The storage holds no study {name!r}; start one with Study(..., storage=...).")
-    log.begin_as(begun)
+    log.begin_as(begun, own=own)
     log.begin()
     log.history.forget_own()
 

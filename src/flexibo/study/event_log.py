@@ -67,11 +67,11 @@ class EventLog:
             self._check_beginning(found)
         return found
 
-    def begin_as(self, content: Mapping[str, Any]) -> None:
-        """Make the history, still empty, that of the study that this first event begins."""
+    def begin_as(self, content: Mapping[str, Any], *, own: bool = True) -> None:
+        """Make the history, still empty, that of the study that this first event begins; see `History.begin_as`."""
         try:
             check_meaning(content["settings"])
-            self.history.begin_as(content["settings"])
+            self.history.begin_as(content["settings"], own=own)
         except DAMAGE as error:
             raise damaged_event(0, self._subject, error, place_of(self._storage)) from None
 

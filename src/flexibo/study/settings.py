@@ -149,7 +149,8 @@ def checked_settings(
         seed = stored.get("seed", secrets.randbelow(2**31))
     seed = whole_number("seed", seed, least=0)
     full_start = True
-    if n_initial is not None or initial_designs is not None:
+    is_kept = "defaults" in stored.get("space", {})  # a change of the space kept some of them
+    if not is_kept and (n_initial is not None or initial_designs is not None):
         first, n_given = _initial(space, seed, n_initial, initial_designs)
     elif stored:
         first, n_given = _initial(space, seed, None, stored["initial_designs"])[0], stored["n_given"]

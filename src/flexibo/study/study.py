@@ -235,7 +235,7 @@ class Study:
             stop=stop,
             callbacks=callbacks,
         )
-        open_stored(study._log.log, study_name)
+        open_stored(study._log.log, study_name, own=objectives is not None)
         if valid is None and study.history.settings["space"].get("has_rule"):
             raise InvalidValueError(
                 "The space of the stored study has a rule, which is not stored; give it as valid=..., or give "

@@ -251,7 +251,7 @@ def study_file_of(source: FileText, *, imports: bool = True) -> StudyFile:
         source,
         name,
         storage,
-        fields.has("storage"),
+        named,
         space,
         objectives,
         measures,

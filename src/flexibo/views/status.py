@@ -9,12 +9,13 @@ from typing import Any
 from flexibo._internal.numbers import format_spent
 from flexibo.belief.costs import mean_costs
 from flexibo.belief.price_list import queued_parts
-from flexibo.history.events import Noted
+from flexibo.history.events import Changed, Event, Noted
 from flexibo.optimizer import StopKind
 from flexibo.storage.processes import ProcessState, process_state
 from flexibo.study.stop_rules import limit_reached
 from flexibo.transfer import STATES, Record, StudyCopy
 from flexibo.transfer.evaluations import iso_time, lost_attempts
+from flexibo.transfer.study_copies import SETTING
 
 
 def overview(copy: StudyCopy, found: Sequence[Record]) -> dict[str, Any]:
@@ -80,8 +81,9 @@ def stop(copy: StudyCopy) -> dict[str, Any]:
 
 
 def settings(copy: StudyCopy) -> dict[str, Any]:
-    """The settings with which the study was created."""
+    """The latest settings of the study."""
     chosen = copy.study.settings
+    stored = [content["settings"] for content in copy.contents if content["event"] in SETTING][-1]
     return {
         "seed": chosen.seed,
         "options": list(copy.study.space.names),
@@ -90,8 +92,8 @@ def settings(copy: StudyCopy) -> dict[str, Any]:
         "full_start": chosen.full_start,
         "candidates": chosen.candidates,
         "delta": chosen.delta,
-        "cost": copy.contents[0]["settings"]["cost"],
-        "surrogate": copy.contents[0]["settings"]["surrogate"],
+        "cost": stored["cost"],
+        "surrogate": stored["surrogate"],
         "stop": dict(copy.study.history.stop or {}),
         "reference": copy.study.reference,
         "origin": dict(copy.study.history.origin),
@@ -202,9 +204,15 @@ def lost(copy: StudyCopy) -> list[dict[str, Any]]:
 
 
 def notes(copy: StudyCopy) -> list[dict[str, Any]]:
-    """The notes of users, in order."""
+    """The notes of users and the changes of the study, in order."""
     pairs = zip(copy.study.events, copy.times, strict=True)
-    return [{"text": event.text, "time": iso_time(time) or None} for event, time in pairs if isinstance(event, Noted)]
+    return [{"text": _said(event), "time": iso_time(time) or None} for event, time in pairs if _said(event)]
+
+
+def _said(event: Event) -> str:
+    if isinstance(event, Changed):
+        return f"Changed: {'; '.join(event.changes)}"
+    return event.text if isinstance(event, Noted) else ""
 
 
 def _plain(about: Mapping[str, Any], key: str) -> str | int | None:

@@ -17,7 +17,7 @@ from tests.command_line import (
 
 from flexibo import Study
 from flexibo.cli._outcome import PictureFile, Report, report
-from flexibo.errors import SettingsDifferError
+from flexibo.errors import InvalidValueError
 from flexibo.optimizer import StopKind
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -267,7 +267,6 @@ class TestMistakes:
         printed("run", "study.yaml", "--budget", "30s")
         (folder / "study.yaml").write_text(STUDY_FILE.replace("to: 1000", "to: 2000"))
         outcome = call("run", "study.yaml")
-        assert isinstance(outcome.exception, SettingsDifferError)
-        assert mentions(outcome.exception.difference, "'toy'", "space", "x")
-        assert mentions(outcome.exception, "study.yaml", "--name")
+        assert isinstance(outcome.exception, InvalidValueError)
+        assert mentions(outcome.exception, "study.yaml", "x", "1000", "2000", "--yes")
         printed("run", "study.yaml", "--name", "wider", "--budget", "30s")

@@ -1,0 +1,149 @@
+"""Study files that are edited and run again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.command_line import STUDY_FILE, call, mentions, printed, refusal
+
+from flexibo import Study
+from flexibo.cli import _edited_file
+from flexibo.history.events import Added, Changed
+
+pytestmark = pytest.mark.usefixtures("folder")
+
+
+def edited(folder: Path, *pairs: tuple[str, str]) -> None:
+    text = (folder / "study.yaml").read_text()
+    for old, new in pairs:
+        assert old in text
+        text = text.replace(old, new)
+    (folder / "study.yaml").write_text(text)
+
+
+def stored() -> Study:
+    return Study.load("sqlite:///toy.db", "toy")
+
+
+def test_a_script_changes_a_study_with_yes_and_not_without(folder: Path) -> None:
+    printed("run", "study.yaml")
+    events = len(stored().events)
+    edited(folder, ("to: 1000}", "to: 400}"), ("budget: 60", "budget: 90"))
+    said = refusal("run", "study.yaml")
+    assert mentions(said, "study.yaml", "1000", "400", "--yes")
+    assert len(stored().events) == events
+    shown = printed("run", "study.yaml", "--yes")
+    assert mentions(shown, "0 to 1000", "0 to 400", "outside")
+    study = stored()
+    assert study.budget == 90
+    assert study.space.present().options["x"].high == 400  # type: ignore[union-attr]  # whole numbers
+    assert all(row.design["x"] <= 400 for row in study.front())
+    assert mentions(printed("status", "--no-front"), "Changed", "400")
+    assert "differs" not in printed("run", "study.yaml")
+    printed("resume")
+
+
+def test_a_terminal_is_asked_and_no_changes_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    printed("run", "study.yaml")
+    edited(folder, ("method: random", "method: sobol"))
+    monkeypatch.setattr(_edited_file, "is_terminal", lambda: True)
+    assert call("run", "study.yaml", input="n\n").exit_code != 0
+    assert stored().method.name == "random"
+    assert call("run", "study.yaml", input="y\n").exit_code == 0
+    assert stored().method.name == "sobol"
+
+
+def test_a_new_option_and_a_new_objective_are_measured(folder: Path) -> None:
+    printed("run", "study.yaml")
+    edited(
+        folder,
+        ("  kind:", "  cores: [1, 2]\n  kind:"),
+        ("objectives:\n", "defaults: {cores: 2}\nobjectives:\n  speed: {command: 'echo {cores} 1', direction: max}\n"),
+        ("budget: 60", "budget: 100"),
+    )
+    printed("run", "study.yaml", "--yes")
+    study = stored()
+    assert study.history.count(study.history.names.index("speed")) > 0
+    assert study.history.asked[0].design["cores"] == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "named"),
+    [
+        ("unit: J", "unit: kJ", "unit"),
+        ("  joules:", "  watts:", "joules"),
+        ("  error: {", "  error: {direction: max, ", "direction"),
+        ('  kind: [plain, "$(touch pwned)"]', "  other: [1, 2]", "kind"),
+        ("x: {from: 0, to: 1000}", "x: [1, 2, 3]", "x"),
+        ("seed: 1", "seed: 2", "seed"),
+        ("  kind:", "  cores: [1, 2]\n  kind:", "cores"),
+    ],
+)
+def test_what_would_make_readings_wrong_is_refused(folder: Path, old: str, new: str, named: str) -> None:
+    edited(folder, ("budget: 60", "budget: 12"))
+    printed("run", "study.yaml")
+    events = len(stored().events)
+    edited(folder, (old, new))
+    if "watts" in new:
+        edited(folder, ("board:joules", "board:joules"))
+    assert mentions(refusal("run", "study.yaml", "--yes"), named)
+    assert len(stored().events) == events
+
+
+def test_other_timeouts_are_stored_without_a_question(folder: Path) -> None:
+    edited(folder, ("budget: 60", "budget: 12"))
+    printed("run", "study.yaml")
+    edited(folder, ("unit: J}", "unit: J, retries: 4}"))
+    printed("run", "study.yaml")
+    assert stored().objectives[1].retries == 4
+    assert len([event for event in stored().events if isinstance(event, Changed)]) == 1
+
+
+def test_known_results_come_before_the_first_question_and_once(folder: Path) -> None:
+    (folder / "old.csv").write_text("x,kind,error,joules\n3,plain,3,998\n5,plain,5,\n")
+    (folder / "study.yaml").write_text(STUDY_FILE + "known: old.csv\n")
+    assert mentions(printed("run", "study.yaml"), "2 known results", "old.csv")
+    study = stored()
+    added = [place for place, event in enumerate(study.events) if isinstance(event, Added)]
+    assert len(added) == 2
+    assert max(added) < study.history.asked.at[0]
+    assert study.spent <= 65
+    assert "known result" not in printed("run", "study.yaml", "--budget", "70s")
+    assert sum(isinstance(event, Added) for event in stored().events) == 2
+
+
+def test_another_study_is_known_too(folder: Path) -> None:
+    printed("run", "study.yaml")
+    (folder / "next.yaml").write_text(
+        STUDY_FILE.replace("name: toy", "name: next") + "known: {storage: toy.db, study: toy}\n"
+    )
+    call("run", "next.yaml")
+    following = Study.load("sqlite:///next.db", "next")
+    known = sum(isinstance(event, Added) for event in following.events)
+    assert known >= stored().history.count(0)
+    assert following.spent <= 65
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ("known: none.csv", "none.csv"),
+        ("known: {storge: a.db}", "storge"),
+        ("known: 3", "known"),
+        ("defaults: {z: 1}", "z"),
+        ("defaults: 3", "defaults"),
+        ("defaults: {x: [1]}", "x"),
+    ],
+)
+def test_mistakes_are_one_sentence(folder: Path, line: str, named: str) -> None:
+    (folder / "study.yaml").write_text(STUDY_FILE + line + "\n")
+    assert mentions(refusal("run", "study.yaml"), named)
+
+
+def test_json_asks_nothing(folder: Path) -> None:
+    printed("run", "study.yaml")
+    edited(folder, ("candidates: 40", "candidates: 30"))
+    assert mentions(refusal("run", "study.yaml", "--json"), "--yes")
+    assert json.loads(printed("run", "study.yaml", "--json", "--yes"))
