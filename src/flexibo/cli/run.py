@@ -124,9 +124,7 @@ def run(
     detail, tries = chosen_detail(quiet=quiet, verbose=verbose), chosen_tries(try_, dry_run=dry_run)
     if is_study_file(what):
         _refuse_system_options(context, f"is for systems, and {what} is a study file; leave it out.")
-        run_file(
-            Path(what), given, execution, out=out, json=json, dry_run=dry_run, detail=detail, tries=tries, yes=yes
-        )
+        run_file(Path(what), given, execution, out=out, json=json, dry_run=dry_run, detail=detail, tries=tries, yes=yes)
         return
     if dry_run:
         raise InvalidValueError(f"--dry-run is for study files, and {what!r} is not one; leave it out.")
