@@ -18,6 +18,7 @@ from flexibo.history.events import Changed
 from flexibo.history.state import packed, restore
 from flexibo.objectives import Objective
 from flexibo.space import Integer, Real, Space
+from flexibo.space.changes import present_space
 from flexibo.storage import MemoryStorage
 
 BOUNDS = st.tuples(st.floats(0, 0.5), st.floats(0.55, 1)).map(lambda pair: Real(*pair))
@@ -159,5 +160,5 @@ def test_changes_of_two_workers_are_both_stored_in_their_order(order: tuple[int,
     for worker in workers:
         worker.refresh()
         assert len([event for event in worker.events if isinstance(event, Changed)]) == 2
-        assert worker.space.present().options["n"] == Integer(2, 8)
+        assert present_space(worker.space).options["n"] == Integer(2, 8)
         assert (worker.objectives[0].at_most, worker.method.name) == (1.0, "random")

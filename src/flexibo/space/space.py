@@ -10,7 +10,7 @@ import numpy as np
 
 from flexibo._internal.arrays import BoolArray, FloatArray, IntArray
 from flexibo.errors import InvalidTypeError, InvalidValueError
-from flexibo.space import _changes, _configspace, _neighbours, _record
+from flexibo.space import _configspace, _neighbours, _record
 from flexibo.space._conditions import Conditions
 from flexibo.space._legal_designs import LegalDesigns, Rule
 from flexibo.space._option_table import OptionTable
@@ -135,26 +135,6 @@ class Space:
     def known_design(self, values: Mapping[str, object]) -> Design:
         """The design with these values, which is legal, or was before the space was changed."""
         return self.known_designs([values])[0]
-
-    def changed_to(self, new: Space, defaults: Mapping[str, object] | None = None) -> Space:
-        """The new space, which also knows the designs of this one.
-
-        Args:
-            new: The legal designs from now on. It has the options of this space, and it may have more.
-            defaults: The values that the designs of this space have of the options that are new.
-
-        Raises:
-            InvalidValueError: If designs of this space would not be known any more, or mean something else.
-
-        >>> space = Space({"cores": (1, 8)}).changed_to(Space({"cores": (1, 4), "gpu": [False, True]}), {"gpu": False})
-        >>> space.known_design({"cores": 6}), {"cores": 6, "gpu": False} in space
-        (Design(cores=6, gpu=False), False)
-        """
-        return _changes.changed_space(self, new, defaults or {})
-
-    def present(self) -> Space:
-        """The legal designs alone, without what was legal before a change."""
-        return _changes.present_space(self)
 
     def _after_change(self, defaults: Mapping[str, Any] | None) -> Space:
         """This space, still new, with the values that earlier designs have of later options; None if none changed."""

@@ -19,6 +19,7 @@ from flexibo.history.events import BudgetSet, Changed, Dequeued, Event, Referenc
 from flexibo.methods.table import check_method, find_method
 from flexibo.objectives import OWN, Objective, check_objectives
 from flexibo.space import Design, Rule, Space
+from flexibo.space.changes import changed_space, present_space
 from flexibo.study._arguments import checked_budget, checked_reference
 from flexibo.study.changes import UNSET, Change, ChangeRequest, Changes, option_text
 from flexibo.study.settings import MOST_CANDIDATES, Settings, choice_name
@@ -123,7 +124,7 @@ def _space(old: Space, request: ChangeRequest) -> Space:
     if request.space is not None:
         new = request.space
     elif request.options or request.conditions is not None or request.valid is not UNSET or request.defaults:
-        now = old.present()
+        now = present_space(old)
         if now.pool is not None:
             raise InvalidValueError(
                 "The designs of this study are listed in a table, which changes as a whole; give "
@@ -133,10 +134,10 @@ def _space(old: Space, request: ChangeRequest) -> Space:
         new = Space({**now.options, **request.options}, valid=rule, conditions=conditions)
     else:
         return old
-    is_same = new.to_dict() == old.present().to_dict() and (request.valid is UNSET or request.valid is old.valid)
+    is_same = new.to_dict() == present_space(old).to_dict() and (request.valid is UNSET or request.valid is old.valid)
     if is_same and not request.defaults:
         return old
-    made = old.changed_to(new, request.defaults)
+    made = changed_space(old, new, request.defaults)
     try:
         made.sample(1, np.random.default_rng(0))
     except FlexiBOError as error:
@@ -271,7 +272,7 @@ def _differences(before: Settings, after: Settings, request: ChangeRequest) -> l
 
 
 def _differing_options(before: Space, after: Space) -> list[Change]:
-    rows, old, new = [], before.present(), after.present()
+    rows, old, new = [], present_space(before), present_space(after)
     for name, option in new.options.items():
         if name not in old.options:
             default = (after._table.defaults or {})[name]

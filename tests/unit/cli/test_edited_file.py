@@ -11,6 +11,7 @@ from tests.command_line import STUDY_FILE, call, mentions, printed, refusal
 from flexibo import Study
 from flexibo.cli import _edited_file
 from flexibo.history.events import Added, Changed
+from flexibo.space.changes import present_space
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -38,7 +39,7 @@ def test_a_script_changes_a_study_with_yes_and_not_without(folder: Path) -> None
     assert mentions(shown, "0 to 1000", "0 to 400", "outside")
     study = stored()
     assert study.budget == 90
-    assert study.space.present().options["x"].high == 400  # type: ignore[union-attr]  # whole numbers
+    assert present_space(study.space).options["x"].high == 400  # type: ignore[union-attr]  # whole numbers
     assert all(row.design["x"] <= 400 for row in study.front())
     assert mentions(printed("status", "--no-front"), "Changed", "400")
     assert "differs" not in printed("run", "study.yaml")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from graphlib import CycleError, TopologicalSorter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flexibo.errors import FlexiBOError, InvalidValueError
 from flexibo.space._conditions import Conditions
@@ -22,15 +22,28 @@ from flexibo.space.options import (
     with_known_legal,
     without_known,
 )
-
-if TYPE_CHECKING:
-    from flexibo.space.space import Space
+from flexibo.space.space import Space
 
 KINDS = {"categorical": "unordered values", "ordinal": "ordered values", "integer": "whole numbers", "real": "numbers"}
 
 
-def changed_space(old: Space, new: Space, defaults: Mapping[str, object]) -> Space:
-    """The new space, which also knows the designs of the old one; see `Space.changed_to`."""
+def changed_space(old: Space, new: Space, defaults: Mapping[str, object] | None = None) -> Space:
+    """The new space, which also knows the designs of the old one.
+
+    Args:
+        old: The legal designs so far.
+        new: The legal designs from now on. It has the options of the old space, and it may have more.
+        defaults: The values that the designs of the old space have of the options that are new.
+
+    Raises:
+        InvalidValueError: If designs of the old space would not be known any more, or mean something else.
+
+    >>> old, new = Space({"cores": (1, 8)}), Space({"cores": (1, 4), "gpu": [False, True]})
+    >>> space = changed_space(old, new, {"gpu": False})
+    >>> space.known_design({"cores": 6}), {"cores": 6, "gpu": False} in space
+    (Design(cores=6, gpu=False), False)
+    """
+    defaults = defaults or {}
     removed = [name for name in old.names if name not in new.names]
     if removed:
         raise InvalidValueError(
@@ -55,13 +68,13 @@ def changed_space(old: Space, new: Space, defaults: Mapping[str, object]) -> Spa
     known = {name: with_known_legal(option) for name, option in options.items()}
     values = {name: _value(known[name], defaults[name]) for name in added}
     earlier = {**(_defaults(old) or {}), **values}
-    made = type(new)(options, valid=new.valid, conditions=_conditions(old, new))._after_change(earlier)
+    made = Space(options, valid=new.valid, conditions=_conditions(old, new))._after_change(earlier)
     _check_activity(old, made, values)
     return made if new.pool is None else made._limited_to(made._table.codes_of_rows([dict(one) for one in new.pool]))
 
 
 def present_space(space: Space) -> Space:
-    """The legal designs of a space alone."""
+    """The legal designs of a space alone, without what was legal before a change."""
     if _defaults(space) is None:
         return space
     options = {name: without_known(option) for name, option in space.options.items()}
@@ -74,7 +87,7 @@ def present_space(space: Space) -> Space:
     }
     # A child that no legal value of a parent makes active has no condition that could be written down.
     kept = {child: parents for child, parents in conditions.items() if all(parents.values())}
-    made = type(space)(options, valid=space.valid, conditions=kept)
+    made = Space(options, valid=space.valid, conditions=kept)
     if space.pool is None:
         return made
     return made._limited_to(made._table.codes_of_rows([dict(one) for one in space.pool]))
