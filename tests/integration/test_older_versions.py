@@ -74,6 +74,6 @@ def test_a_study_of_any_version_opens_with_its_numbers_and_continues(path: Path,
 
 
 @pytest.mark.parametrize("path", FILES[1:], ids=lambda path: path.stem)
-def test_the_stored_studies_have_every_kind_of_event(path: Path) -> None:
+def test_the_stored_studies_have_every_kind_of_event_that_there_was(path: Path) -> None:
     storage = SQLStorage(f"sqlite:///{path}", EXPECTED[version_of(path)][0], create=False)
-    assert {event["event"] for event in storage.read()} == set(EVENTS)
+    assert {event["event"] for event in storage.read()} == set(EVENTS) - {"changed"}
