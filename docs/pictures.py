@@ -123,7 +123,7 @@ def question_figure() -> Any:
     gains = np.zeros(len(MEANS))
     for i, colour in enumerate((BLUE, ORANGE, GREEN)):
         missing = np.flatnonzero(DEVIATIONS[i])
-        nodes, weights = surprises(len(missing))
+        nodes, weights = surprises(len(missing), MEANS.shape[1])
         outcomes = np.tile(MEANS[i], (len(nodes), 1))
         outcomes[:, missing] += nodes * DEVIATIONS[i, missing]
         gains[i] = weights @ improvements(outcomes, CONFIRMED, CORNER)
