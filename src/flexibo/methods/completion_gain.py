@@ -102,7 +102,8 @@ def _first_parts(belief: Belief, parts: BoolArray, gains: FloatArray, effects: F
     free = np.where(decides > 0.0, np.inf, 0.0)
     rates = np.where(parts, np.divide(decides, belief.prices, out=free, where=belief.prices > 0.0), -1.0)
     best = parts & (rates == rates.max(axis=1, keepdims=True))
-    return np.argmax(np.where(best, belief.prices, -1.0), axis=1)
+    chosen: IntArray = np.argmax(np.where(best, belief.prices, -1.0), axis=1)
+    return chosen
 
 
 def improvement_of_the_front(belief: Belief, rows: IntArray) -> FloatArray:
