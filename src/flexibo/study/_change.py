@@ -51,9 +51,10 @@ def plan(history: History, settings: Settings, request: ChangeRequest) -> Plan:
     if rows:
         made = _replayed(history, stored, request)
         outside = seen - len(made.space.legal(made.known_designs).nonzero()[0])
-        gone = [q.number for q in history.queue if not made.space.legal(made.space.known_designs([q.design]))[0]]
+        # With more retries, a design is queued again that had failed for good.
+        gone = [q.number for q in made.queue if not made.space.legal(made.space.known_designs([q.design]))[0]]
         if gone:
-            rows.append(Change("queue", f"{len(history.queue)} designs", f"{len(history.queue) - len(gone)} designs"))
+            rows.append(Change("queue", f"{len(made.queue)} designs", f"{len(made.queue) - len(gone)} designs"))
         lines = tuple(row.line for row in rows)
         events = [
             *(Dequeued(number, OUTSIDE) for number in gone),

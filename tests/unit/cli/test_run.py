@@ -14,7 +14,7 @@ from flexibo.cli._detail import Detail, Tries
 from flexibo.cli._options import ExecutionOptions, StudyOptions, SystemOptions
 from flexibo.systems.base import System
 
-USUAL = {"dry_run": False, "detail": Detail.USUAL, "tries": Tries.FIRST}
+USUAL = {"dry_run": False, "detail": Detail.USUAL, "tries": Tries.FIRST, "yes": False}
 
 
 @pytest.fixture
