@@ -243,7 +243,7 @@ def test_a_phone_shows_everything_without_scrolling_sideways(chrome: Browser, sh
     wait_for(chrome, f"{DRAWN} >= 5", "pictures")
     assert chrome.run("return document.documentElement.scrollWidth") <= 390
     outside = chrome.run(
-        "const scrolled = '.scroll, .jumps, .unseen, .fc-plot, .fc-live, .fc-table';"
+        "const scrolled = '.scroll, .evaluations, .command code, .jumps, .unseen, .fc-plot, .fc-live, .fc-table';"
         "return [...document.querySelectorAll('main *')]"
         ".filter((one) => one.checkVisibility() && !one.closest(scrolled))"
         ".filter((one) => one.getBoundingClientRect().right > 391).map((one) => one.tagName + '.' + one.className)"
