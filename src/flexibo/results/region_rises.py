@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flexibo.history import History
-from flexibo.history.events import Added, Asked, Event, Failed, ReferenceFixed, Told
+from flexibo.history.events import Added, Asked, Changed, Event, Failed, ReferenceFixed, Told
 
 LEAST = 0.02  # smaller rises, as a share of the volume before, are not explained
 
@@ -33,6 +33,8 @@ def _what(history: History, between: Sequence[Event]) -> str:
     said = [f"evaluation {event.number} ({history.asked[event.number].objective}) failed" for event in failed[:2]]
     if len(failed) > 2:
         said.append(f"{len(failed) - 2} more failed")
+    if any(isinstance(event, Changed) for event in between):
+        said.append("the study was changed")
     if any(isinstance(event, Added) for event in between):
         said.append("results were added")
     if any(isinstance(event, ReferenceFixed) for event in between):

@@ -6,12 +6,13 @@ from dataclasses import replace
 
 from flexibo import Objective, Space
 from flexibo.history import History
-from flexibo.history.events import Added, Asked, Evaluation, Event, Failed, Told
+from flexibo.history.events import Added, Asked, Changed, Evaluation, Event, Failed, Told
 from flexibo.results.region_rises import region_rises
 from flexibo.space import Design
 
 SPACE = Space({"x": (0.0, 1.0)})
 OBJECTIVES = (Objective("a"), Objective("b"))
+SETTINGS = {"space": SPACE.to_dict(), "objectives": [objective.to_dict() for objective in OBJECTIVES]}
 
 
 def design(x: float) -> Design:
@@ -53,3 +54,8 @@ def test_a_rise_from_nothing_and_without_an_answer_has_a_reason_too() -> None:
     found = rises(asked(0, 0.0), asked(1, 1.0))
     assert "candidates" in found[1]
     assert "%" not in found[1]
+
+
+def test_a_rise_after_a_change_of_the_study_says_so() -> None:
+    found = rises(asked(0, 1.0), Told(0, {"a": 1.0}, 1.0), Changed(SETTINGS, ("budget",)), asked(1, 1.5))
+    assert "changed" in found[1]
