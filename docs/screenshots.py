@@ -27,9 +27,7 @@ from tests.browser import Browser, browser, wait_for  # noqa: E402
 FUNCTIONS = {"error": error, "energy": energy}
 BUDGET = 1500
 FAILING = 41
-DRAWN = (
-    "return document.querySelectorAll('canvas').length >= 3 && !document.body.innerText.includes('being computed')"
-)
+DRAWN = "return document.querySelectorAll('canvas').length >= 3 && !document.body.innerText.includes('being computed')"
 """Pictures further down are drawn when they become visible; predictions follow what was measured."""
 
 

@@ -555,8 +555,8 @@ class Study:
 
         >>> study = Study({"x": (0.0, 1.0)}, ["a", "b"], budget=30, seed=0)
         >>> print(study.change(options={"x": (0.0, 2.0)}, limits={"a": 0.5}))
-                     before  after
-        x            0 to 1  0 to 2
+                      before  after
+        x             0 to 1  0 to 2
         at_most of a  none    0.5
         """
         if isinstance(space, Space) and valid is UNSET and space.valid is not self.space.valid:

@@ -198,7 +198,7 @@ def test_a_view_that_fails_is_an_error_message(stored: tuple[Study, Follower], e
 
 
 def test_nothing_is_computed_for_a_study_that_is_still_being_read(stored: tuple[Study, Follower]) -> None:
-    unread = Follower(stored[1]._url, "study", "key")
+    unread = Follower(stored[1].url, "study", "key")
     picture = FakeRequest()
     assert BackgroundViews(unread).latest(picture).view is None  # type: ignore[arg-type]
     assert not picture.begun.wait(0.05)
@@ -213,7 +213,7 @@ def test_the_views_of_a_replaced_study_are_computed_again(
     answered(views, picture)
     for file in tmp_path.glob("study.db*"):
         file.unlink()
-    other = make_study(storage=follower._url, seed=5)
+    other = make_study(storage=follower.url, seed=5)
     other.note("one")
     follower.look(3, nothing)
     answered(views, picture, lambda a: a.again is None)

@@ -77,7 +77,7 @@ def test_the_gap_is_between_the_best_corners_and_the_worst_corners_of_what_is_re
     assert certificate.relative == pytest.approx(certificate.gap / certificate.optimistic_volume)
     assert 0.0 < certificate.relative < 1.0
     assert certificate.beta == pytest.approx(2.0 * np.log(2 * 36 * np.pi**2 * 16**2 / (6 * 0.1)))
-    assert (certificate.t, certificate.designs) == (16, len(study.front()))
+    assert (certificate.t, certificate.designs) == (16, len(sure.worst[front]))
 
 
 def test_more_confidence_makes_a_wider_gap() -> None:
