@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import shutil
+import stat
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -61,7 +62,7 @@ class JobFolder:
                 f"The folder of the jobs, {self.root}, cannot be used ({error.strerror or error}); give another one "
                 "as folder, which all machines of the cluster share."
             ) from None
-        if self.root.stat().st_mode & 0o022 or self.root.stat().st_uid != os.getuid():
+        if not _is_own(self.root.resolve()):
             self.path.rmdir()
             raise InvalidValueError(
                 f"Others may write to {self.root}, and could run programs as you; use a folder of your own, or: "
@@ -117,7 +118,7 @@ class JobFolder:
 
     def _others(self) -> list[Path]:
         with suppress(OSError):
-            return [path for path in self.root.glob(f"{PREFIX}*") if path != self.path]
+            return [path for path in self.root.glob(f"{PREFIX}*") if path != self.path and _is_own(path)]
         return []
 
     def _is_gone(self, path: Path, now: float) -> bool:
@@ -133,6 +134,15 @@ class JobFolder:
         before, since = self._seen.get(path, ("", now))
         self._seen[path] = (text, since if text == before else now)
         return now - self._seen[path][1] >= LEASE_SECONDS
+
+
+def _is_own(folder: Path) -> bool:
+    """Whether it is a folder, and no link, that only this user may write to: jobs are pickles, which can run programs.
+
+    The folder of a run may have been made by somebody else before `root` was closed to others.
+    """
+    about = folder.lstat()
+    return stat.S_ISDIR(about.st_mode) and about.st_uid == os.getuid() and not about.st_mode & 0o022
 
 
 def question_of(question: bytes) -> tuple[Any, ...]:

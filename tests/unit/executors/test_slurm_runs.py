@@ -41,6 +41,7 @@ def left_run(root: Path, owner: dict[str, object], *jobs: Job) -> Path:
         task = task_of(f"{number}-a", job, with_function=True)
         submitit.core.utils.DelayedSubmission(run_in_job, task, None).dump(folder / f"{number}_submitted.pkl")
     (run / OWNER).write_text(json.dumps(owner))
+    run.chmod(0o700)
     return run
 
 
@@ -114,6 +115,26 @@ class TestJobFolder:
         clock.now += LEASE_SECONDS
         folder.tend()
         assert folder.claimed(job_of(1))[0] is not None
+
+    @pytest.mark.parametrize("kind", ["writable", "link", "owner"])
+    def test_what_somebody_else_put_there_while_all_might_write_is_never_loaded(
+        self, tmp_path: Path, kind: str
+    ) -> None:
+        run = left_run(tmp_path / "jobs", GONE, job_of(1))
+        if kind == "writable":
+            run.chmod(0o777)
+        elif kind == "link":
+            run.rename(tmp_path / "elsewhere")
+            run.symlink_to(tmp_path / "elsewhere")
+        elif os.geteuid() == 0:
+            os.chown(run, 65534, 65534)
+        else:
+            pytest.skip("only root gives files to others")
+        (tmp_path / "jobs").chmod(0o700)
+        folder = JobFolder(tmp_path / "jobs")
+        assert folder.claimed(job_of(1)) == (None, [])
+        folder.close()
+        assert run.exists()
 
     def test_damaged_files_of_another_run_are_ignored(self, tmp_path: Path) -> None:
         run = left_run(tmp_path / "jobs", GONE, job_of(1))
