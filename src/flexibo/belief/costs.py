@@ -99,6 +99,17 @@ def failure_costs(history: History, prices: FloatArray) -> FloatArray:
     return found
 
 
+def check_cost(cost: object) -> None:
+    """Raise an error if it is neither a name of a cost nor a callable of one's own."""
+    if isinstance(cost, str):
+        if cost not in TRANSFORMS:
+            raise unknown_name("cost", cost, TRANSFORMS)
+    elif not callable(cost):
+        raise InvalidTypeError(f"cost is {cost!r}; give one of {', '.join(TRANSFORMS)} or a callable.")
+    else:
+        _check_takes_two(cost)
+
+
 class Costs:
     """Prices and thetas of candidates.
 
@@ -115,13 +126,7 @@ class Costs:
         growth: float = 1.1,
         memory: FitMemory | None = None,
     ) -> None:
-        if isinstance(cost, str):
-            if cost not in TRANSFORMS:
-                raise unknown_name("cost", cost, TRANSFORMS)
-        elif not callable(cost):
-            raise InvalidTypeError(f"cost is {cost!r}; give one of {', '.join(TRANSFORMS)} or a callable.")
-        else:
-            _check_takes_two(cost)
+        check_cost(cost)
         self.cost = cost
         self._seed = seed
         self._model = GaussianProcess(reach=REACH) if model is None else model

@@ -205,7 +205,7 @@ class Predictor:
     def _drawn(self, history: History, rng: np.random.Generator, m: int | None = None) -> Designs:
         known, count = history.designs, self.m if m is None else m
         parents = None
-        if self._source in NEAR and history.space.size > count:
+        if self._source in NEAR and history.space.size > count and len(known):
             boxes = predictions(history, known, self.models(history))
             feasible = boxes.legal.prod(axis=1)
             feasible = np.where(possible(history, known), feasible, -1.0)

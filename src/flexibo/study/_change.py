@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from flexibo._internal.checks import checked_delta, whole_number
 from flexibo.belief.candidates import filling_designs
 from flexibo.belief.candidates import initial_designs as drawn_designs
-from flexibo.belief.costs import TRANSFORMS
+from flexibo.belief.costs import check_cost
 from flexibo.errors import FlexiBOError, InvalidTypeError, InvalidValueError, unknown_name
 from flexibo.history import History
 from flexibo.history.events import BudgetSet, Changed, Dequeued, Event, ReferenceFixed
@@ -23,7 +23,7 @@ from flexibo.space.changes import changed_space, present_space
 from flexibo.study._arguments import checked_budget, checked_reference
 from flexibo.study.changes import UNSET, Change, ChangeRequest, Changes, option_text
 from flexibo.study.settings import MOST_CANDIDATES, Settings, choice_name
-from flexibo.surrogates.table import SURROGATES
+from flexibo.surrogates.table import find_surrogate
 
 OUTSIDE = "The study was changed: its space does not have this design any more."
 MEANINGS = {
@@ -100,10 +100,8 @@ def _applied(history: History, settings: Settings, request: ChangeRequest) -> Se
         space=space,
         objectives=objectives,
         method=method,
-        cost=settings.cost if request.cost is UNSET else _choice("cost", request.cost, TRANSFORMS),
-        surrogate=settings.surrogate
-        if request.surrogate is UNSET
-        else _choice("surrogate", request.surrogate, SURROGATES),
+        cost=settings.cost if request.cost is UNSET else _choice(request.cost, check_cost),
+        surrogate=settings.surrogate if request.surrogate is UNSET else _choice(request.surrogate, find_surrogate),
         delta=settings.delta if request.delta is None else checked_delta(request.delta),
     )
     if request.candidates is not None:
@@ -113,9 +111,9 @@ def _applied(history: History, settings: Settings, request: ChangeRequest) -> Se
     return changed if space is settings.space else _with_initial(changed, settings)
 
 
-def _choice(what: str, given: object, known: Mapping[str, object]) -> str:
-    if isinstance(given, str) and given not in known:
-        raise unknown_name(what, given, known)
+def _choice(given: Any, check: Callable[[Any], object]) -> str:
+    if given is not None:
+        check(given)
     return choice_name(given)
 
 

@@ -58,6 +58,17 @@ def test_a_narrower_range_keeps_what_is_outside_as_knowledge_only() -> None:
     assert all(row.design["x"] <= 0.4 for row in study.promising())
 
 
+def test_a_space_that_has_none_of_the_known_designs_has_an_empty_front_and_is_explored() -> None:
+    study = begun()
+    changes = study.change(options={"k": ["r"]}, budget=24)
+    assert changes.outside == changes.seen > 0
+    assert (len(study.front()), len(study.promising()), study.summary().front) == (0, 0, 0)
+    study.hand_over()
+    study.run({name: FUNCTIONS[name] for name in ("a", "b")})
+    assert study.spent == 24
+    assert {row.design["k"] for row in study.front()} == {"r"}
+
+
 def test_new_values_a_wider_range_and_a_new_option_are_explored() -> None:
     study = begun()
     wider = {"x": (-1.0, 1.0), "k": ["p", "r"], "z": [0, 1]}
@@ -160,6 +171,9 @@ def test_a_change_that_changes_nothing_stores_nothing() -> None:
         ({"limits": {"u": None}}, "'u'"),
         ({"method": "nope"}, "nope"),
         ({"surrogate": "nope"}, "nope"),
+        ({"surrogate": 3}, "surrogate"),
+        ({"cost": 3}, "cost"),
+        ({"cost": lambda: 1.0}, "cost"),
         ({"candidates": 0}, "candidates"),
         ({"budget": -1}, "budget"),
         ({"options": {"x": (0.5, 0.5), "k": ["p"]}, "valid": lambda design: False}, "legal"),
