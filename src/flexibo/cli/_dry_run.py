@@ -12,7 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from flexibo._internal.numbers import format_budget, format_spent
+from flexibo._internal.text import printable, printable_line
 from flexibo.cli._detail import Tries
+from flexibo.cli._edited_file import open_as_edited
 from flexibo.cli._storage import short_url
 from flexibo.cli._text import counted, design_line, printable_console, stop_text
 from flexibo.errors import FlexiBOError
@@ -20,6 +22,7 @@ from flexibo.objectives import Objective
 from flexibo.space.options import option_to_dict
 from flexibo.storage import MemoryStorage, shown_url, stored_studies
 from flexibo.study import Study
+from flexibo.study.changes import Changes
 from flexibo.study.first_calls import untried
 from flexibo.studyfile import Command, ExecutorChoice, Function, StudyFile
 from flexibo.studyfile.file import dependence_hints
@@ -38,26 +41,35 @@ def show_plan(
     tries: Tries = Tries.FIRST,
 ) -> None:
     """Print the study that a file describes; nothing is measured or stored."""
-    study, is_begun = _rehearsal(file, url, settings)
+    study, is_begun, changes = _rehearsal(file, url, settings)
     has_seed = is_begun or "seed" in {**file.settings, **settings}
     first = _first(file, study, tries) if has_seed else None
     plan = _plan(file, url, study, executor, is_begun=is_begun, first=first)
+    plan["changes"] = [{"what": row.what, "before": row.before, "after": row.after} for row in changes.rows]
     if json:
         typer.echo(dumps(plan, indent=2))
         return
     with printable_console() as console:
         _print(plan, study, console)
+        if changes:
+            name = printable_line(file.path.name)
+            console.print(Text(f"{name} differs from the stored study, which a run would change:"), soft_wrap=True)
+            console.print(Text(printable(str(changes))), soft_wrap=True)
+        console.print("Nothing was measured or stored.")
 
 
-def _rehearsal(file: StudyFile, url: str, settings: Mapping[str, Any]) -> tuple[Study, bool]:
-    """The study in memory, a copy of the stored one if it exists; and whether it does."""
-    memory = MemoryStorage()
+def _rehearsal(file: StudyFile, url: str, settings: Mapping[str, Any]) -> tuple[Study, bool, Changes]:
+    """The study in memory, a copy of the stored one if it exists; whether it does; and how the file changes it."""
+    memory, changes = MemoryStorage(), [Changes()]
     name = settings.get("name", file.name)
     is_begun = _is_stored(url, name)
     if is_begun:
         contents = study_copy(url, name).contents
         memory.commit(0, lambda _: list(contents))
-    return file.study(**{**settings, "storage": memory, "callbacks": ()}), is_begun
+    rehearsed = {**settings, "storage": memory, "callbacks": ()}
+    if not is_begun:
+        return file.study(**rehearsed), False, changes[-1]
+    return open_as_edited(file, rehearsed, agree=changes.append), True, changes[-1]
 
 
 def _is_stored(url: str, name: str) -> bool:
@@ -165,7 +177,6 @@ def _print(plan: Mapping[str, Any], study: Study, console: Console) -> None:
         console.print(table)
     for line in (*_first_lines(plan), *(f"Advice: {sentence}" for sentence in plan["advice"])):
         console.print(Text(line), soft_wrap=True)
-    console.print("Nothing was measured or stored.")
 
 
 def _budget(plan: Mapping[str, Any], unit: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +19,10 @@ from flexibo.studyfile import StudyFile, has_changed
 SHOWN_CHANGES = 3
 
 
-def open_as_edited(file: StudyFile, settings: Mapping[str, Any], *, yes: bool, quiet: bool) -> Study:
+def open_as_edited(file: StudyFile, settings: Mapping[str, Any], *, agree: Callable[[Changes], None]) -> Study:
     """The study of a file, new, resumed, or changed as the file was; `settings` replace those of the file.
 
-    A change is shown and asked for, unless `yes` or no question depends on it. If it is `quiet`, nothing is printed and
-    nobody is asked.
+    `agree` is called with what changes, before it does; it raises an error if nothing shall change.
     """
     study, differs = None, None
     try:
@@ -38,7 +37,7 @@ def open_as_edited(file: StudyFile, settings: Mapping[str, Any], *, yes: bool, q
     request = file.change_request(stored, settings)
     changes = stored.grant(request, dry_run=True)
     if changes:
-        _agree(file, changes, yes=yes, quiet=quiet)
+        agree(changes)
         stored.grant(request, expected=changes)
     stored.close()
     if study is not None and not changes:
@@ -63,8 +62,12 @@ def bring_known(study: Study, file: StudyFile, *, quiet: bool) -> None:
             typer.echo(f"{counted(len(found.results), 'known result')} of {where} are added; they cost nothing here.")
 
 
-def _agree(file: StudyFile, changes: Changes, *, yes: bool, quiet: bool) -> None:
-    """Show what changes and ask whether it shall; an error if it shall not, or nobody can be asked."""
+def ask_to_change(file: StudyFile, changes: Changes, *, yes: bool, quiet: bool) -> None:
+    """Show what changes and ask whether it shall; an error if it shall not, or nobody can be asked.
+
+    Nobody is asked if `yes`, or if no question of the study depends on what changes. If it is `quiet`, nothing is
+    printed and nobody is asked.
+    """
     if all(row.minor for row in changes.rows):
         return
     name = printable_line(file.path.name)

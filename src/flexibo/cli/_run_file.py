@@ -16,7 +16,7 @@ from flexibo._internal.text import printable, printable_line
 from flexibo.cli._advice import StudyPlace
 from flexibo.cli._detail import Detail, Tries
 from flexibo.cli._dry_run import show_plan
-from flexibo.cli._edited_file import bring_known, open_as_edited
+from flexibo.cli._edited_file import ask_to_change, bring_known, open_as_edited
 from flexibo.cli._help import TypeAgainError
 from flexibo.cli._measure import (
     MANUAL_IDLE_SECONDS,
@@ -133,7 +133,8 @@ def run_file(
     if given.budget_seconds is not None:
         settings["budget"] = opening_budget(url, name, given.budget_seconds)
     before = stored_limit(url, name) if given.max_evaluations is not None else None
-    study = open_as_edited(file, {**settings, "storage": url}, yes=yes, quiet=json)
+    agree = partial(ask_to_change, file, yes=yes, quiet=json)
+    study = open_as_edited(file, {**settings, "storage": url}, agree=agree)
     quiet = json or detail is Detail.QUIET
     bring_known(study, file, quiet=quiet)
     say_limit(before, given.max_evaluations, len(study.history.asked), quiet=quiet)

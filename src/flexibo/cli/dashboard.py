@@ -30,6 +30,10 @@ def dashboard(
             show_default=False,
         ),
     ] = None,
+    storage: Annotated[
+        list[str] | None,
+        typer.Option(help="The same, as other commands take it; may be given several times.", show_default=False),
+    ] = None,
     host: Annotated[
         str, typer.Option(help="The address to listen on; one that other machines can reach needs a token.")
     ] = ("127.0.0.1"),
@@ -52,7 +56,7 @@ def dashboard(
         if error.name and error.name.partition(".")[0] in ("starlette", "uvicorn", "h11", "anyio"):
             raise missing_extra("starlette and uvicorn", "dashboard") from None
         raise
-    urls = _urls(storages or [])
+    urls = _urls([*(storages or ()), *(storage or ())])
     for url in urls:
         _print_studies(url)
     address = bound_address(host, port)

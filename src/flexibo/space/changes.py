@@ -58,8 +58,8 @@ def changed_space(old: Space, new: Space, defaults: Mapping[str, object] | None 
     for name in added:
         if name not in defaults:
             raise InvalidValueError(
-                f"Option {name!r} is new and has no default; say which value the designs had that were measured so "
-                "far, as in defaults={" + f"{name!r}: ..." + "}."
+                f"Option {name!r} is new and has no default; state under defaults which value of {name!r} all designs "
+                "had that were measured so far."
             )
     options = {
         name: _merged(name, old.options[name], option) if name in old.names else _with(name, option, defaults[name])

@@ -13,7 +13,7 @@ from flexibo._internal.durations import UNITS
 from flexibo.executors import Measure
 from flexibo.objectives import Objective
 from flexibo.space import Space
-from flexibo.storage import sqlite_file
+from flexibo.storage import Storage, sqlite_file
 from flexibo.storage.heartbeat import LEASE
 from flexibo.study import Study
 from flexibo.study.changes import UNSET, ChangeRequest
@@ -132,7 +132,7 @@ class StudyFile:
         check_same_space(self.space, study.history.settings, study.name)
         return study
 
-    def stored(self, *, storage: str = "", name: str = "", lease: float = LEASE, **_: Any) -> Study:
+    def stored(self, *, storage: str | Storage = "", name: str = "", lease: float = LEASE, **_: Any) -> Study:
         """The study as it is stored, which may have other options and objectives than the file."""
         cost = self.settings.get("cost")
         return Study.load(

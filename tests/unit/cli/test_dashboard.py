@@ -58,6 +58,8 @@ def test_several_storages_and_plain_files_are_shown(run: Callable[..., Any], mak
     make_study(storage="sqlite:///b.db")
     _, served = run("a.db", "sqlite:///b.db", "sqlite:///a.db", "--port", "0")
     assert served[0][0] == ["sqlite:///a.db", "sqlite:///b.db"]
+    run("a.db", "--storage", "sqlite:///b.db", "--port", "0")
+    assert served[1][0] == ["sqlite:///a.db", "sqlite:///b.db"]
 
 
 def test_another_address_makes_a_token_and_prints_it_once(

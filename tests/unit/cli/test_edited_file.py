@@ -46,6 +46,17 @@ def test_a_script_changes_a_study_with_yes_and_not_without(folder: Path) -> None
     printed("resume")
 
 
+def test_a_dry_run_shows_how_the_file_would_change_the_study_and_changes_nothing(folder: Path) -> None:
+    printed("run", "study.yaml")
+    events = stored().events
+    edited(folder, ("to: 1000}", "to: 400}"), ("budget: 60", "budget: 90"))
+    assert mentions(printed("run", "study.yaml", "--dry-run"), "study.yaml", "0 to 1000", "0 to 400", "outside")
+    plan = json.loads(call("run", "study.yaml", "--dry-run", "--json").stdout)
+    assert {"what": "x", "before": "0 to 1000", "after": "0 to 400"} in plan["changes"]
+    assert all(question["design"]["x"] <= 400 for question in plan["first"])
+    assert stored().events == events
+
+
 def test_a_terminal_is_asked_and_no_changes_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     printed("run", "study.yaml")
     edited(folder, ("method: random", "method: sobol"))
