@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flexibo.history import History
-from flexibo.history.events import Added, Asked, Changed, Event, Failed, ReferenceFixed, Told
+from flexibo.history.events import Added, Asked, Changed, Created, Event, Failed, ReferenceFixed, Told
+from flexibo.objectives import Objective
 
 LEAST = 0.02  # smaller rises, as a share of the volume before, are not explained
 
@@ -15,8 +16,9 @@ def region_rises(history: History) -> dict[int, str]:
     found: dict[int, str] = {}
     before: float | None = None
     between: list[Event] = []
+    others = with_other_axes(history)
     for event in history.events:
-        if not isinstance(event, Asked) or event.evaluation.volume is None:
+        if not isinstance(event, Asked) or event.evaluation.volume is None or event.evaluation.number in others:
             between.append(event)
             continue
         volume = event.evaluation.volume
@@ -24,6 +26,19 @@ def region_rises(history: History) -> dict[int, str]:
             share = "" if before == 0.0 else f" by {volume / before - 1.0:.0%}"
             found[event.evaluation.number] = f"The region grew{share} after {_what(history, between)}."
         before, between = volume, []
+    return found
+
+
+def with_other_axes(history: History) -> set[int]:
+    """The questions asked while other objectives were optimised: volumes of their regions cannot be compared."""
+    present = {history.names[j] for j in history.optimised}
+    axes, found = present, set()
+    for event in history.events:
+        if isinstance(event, Created | Changed):
+            objectives = map(Objective.from_dict, event.settings["objectives"])
+            axes = {objective.name for objective in objectives if objective.optimise}
+        elif isinstance(event, Asked) and axes != present:
+            found.add(event.evaluation.number)
     return found
 
 

@@ -15,6 +15,7 @@ from flexibo._internal.records import Tabular
 from flexibo.history import History
 from flexibo.history.events import Failed, Told
 from flexibo.pareto import hypervolume, non_dominated
+from flexibo.results.region_rises import with_other_axes
 from flexibo.space import Design
 
 
@@ -31,7 +32,8 @@ class TraceRow:
         cost: Its cost.
         cumulative_cost: The total cost including this evaluation and lost attempts.
         hypervolume: Of the feasible designs that were measured in every objective by then.
-        region_volume: Of the Pareto region when it was asked; None for initial designs and methods that do not use it.
+        region_volume: Of the Pareto region when it was asked; None for initial designs, for methods that do not use it,
+            and for what was asked before the study got another objective to optimise.
         gain: The gain for which it was asked, see `flexibo.history.Evaluation`; None if it was not scored.
         reason: Why the attempt failed.
         costs: The total cost of each objective including this evaluation.
@@ -97,7 +99,7 @@ def trace(history: History, reference: FloatArray | None) -> Trace:
     rows: list[TraceRow] = []
     spent, costs, volume = 0.0, dict.fromkeys(history.names, 0.0), 0.0
     asked = {evaluation.number: evaluation for evaluation in history.asked}
-    charges = deque(history.charges)
+    charges, others = deque(history.charges), with_other_axes(history)
     for seen, event in enumerate(history.events, start=1):
         volume = volumes.get(seen, volume)
         while charges and charges[0].event < seen:
@@ -119,7 +121,7 @@ def trace(history: History, reference: FloatArray | None) -> Trace:
                 event.cost,
                 spent,
                 volume,
-                evaluation.volume,
+                None if evaluation.number in others else evaluation.volume,
                 evaluation.gain,
                 reason,
                 dict(costs),

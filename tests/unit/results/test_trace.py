@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from flexibo import Evaluation, Objective, Space
+from flexibo import Evaluation, Objective, Space, Study
 from flexibo.history import History
 from flexibo.history.events import Asked, Reissued, Spent, Told
+from flexibo.results.region_rises import region_rises
 from flexibo.results.trace import trace
 
 
@@ -30,3 +31,18 @@ def test_a_trace_counts_what_vanished_workers_cost() -> None:
     assert rows[-1].cumulative_cost == history.spent
     assert rows[-1].costs == {"f": 3.5, "g": 3.0}
     assert "costs" not in rows.records()[0]
+
+
+def test_regions_of_a_study_with_fewer_objectives_are_not_compared_with_the_present_ones() -> None:
+    study = Study({"x": (1, 100)}, ["a", "b"], budget=8, seed=0)
+    functions = {"a": lambda d: (1 / d["x"], 1.0), "b": lambda d: (d["x"], 1.0), "c": lambda d: (1e6 * d["x"], 1.0)}
+    study.run({name: functions[name] for name in "ab"}, progress=False)
+    assert any(row.region_volume is not None for row in study.trace())
+    study.change(objectives=[Objective("a", retries=2)])
+    assert any(row.region_volume is not None for row in study.trace())
+    study.change(objectives=["c"], budget=20)
+    study.run(functions, progress=False)
+    volumes = [row.region_volume for row in study.trace()]
+    assert volumes[:8] == [None] * 8
+    assert any(volume is not None for volume in volumes[8:])
+    assert all(number >= 8 for number in region_rises(study.history))

@@ -5,7 +5,7 @@ import { cell, choice, data, fill, h, table } from "./dom.js";
 import { count, given, number, percent, withUnit } from "./format.js";
 import { noFront } from "./headline.js";
 import { theme } from "./colours.js";
-import { badge } from "./list.js";
+import { badge, label } from "./list.js";
 import { Panel } from "./panel.js";
 
 const PICTURES = [["hypervolume", "Hypervolume"], ["region", "Region"], ["evaluations", "Evaluations"], ["spend", "Spending"]];
@@ -92,15 +92,16 @@ export class Comparison {
   constructor(first, second, close) {
     this.picture = "hypervolume";
     this.sides = [first, second].map((study) => new Side(study, () => this.picture, () => this.figures()));
-    this.table = h("div");
-    const names = [first.name, second.name];
+    this.table = h("div", { class: "compared" });
+    const names = [first, second].map((study) => label(study, [first, second]));
+    this.names = names;
     this.overlays = [new Overlay("front", names, () => "overlay-front"), new Overlay("trace", names, () => `overlay-${this.picture === "spend" ? "evaluations" : this.picture}`)];
     const pick = choice("What to compare against cost", PICTURES, this.picture, (picture) => {
       this.picture = picture;
       this.sides.forEach((side) => side.panels[1].draw());
       this.overlays[1].draw();
     });
-    const column = (which) => this.sides.map((side) => h("div", { class: "half" }, h("h3", {}, data(side.study.name)), side.panels[which].element));
+    const column = (which) => this.sides.map((side, s) => h("div", { class: "half" }, h("h3", {}, data(names[s])), side.panels[which].element));
     this.element = h("section", { class: "panel wide", "aria-labelledby": "comparison" },
       h("div", { class: "panel-top" }, h("h2", { id: "comparison", tabindex: "-1", text: "Comparison" }), h("button", { type: "button", onclick: close }, "Close the comparison")),
       this.table,
@@ -114,7 +115,7 @@ export class Comparison {
 
   figures() {
     this.overlays?.forEach((overlay) => overlay.take(this.sides.map((side) => side[overlay.kind])));
-    const head = ["", ...this.sides.map((side) => data(side.study.name))];
+    const head = ["", ...this.names.map((name) => data(name))];
     fill(this.table, table("The two studies in numbers", head, ROWS.map(([name, value]) =>
       h("tr", {}, h("th", { scope: "row", text: name }), this.sides.map((side) => cell(value(side)))))));
   }

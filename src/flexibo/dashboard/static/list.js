@@ -45,6 +45,10 @@ const entry = (study, isChosen) =>
     progress(study.spent ?? 0, study.budget),
     h("span", { class: "line", text: line(study) })));
 
+/** The name of a study, with its storage where another one has the same name. */
+export const label = (study, studies) =>
+  studies.some((other) => other.id !== study.id && other.name === study.name) ? `${study.name}, ${study.storage}` : study.name;
+
 /** Shows the studies, those of each storage together where there are several. */
 export const showStudies = (host, studies, chosen) => {
   const storages = [...new Set(studies.map((study) => study.storage))];

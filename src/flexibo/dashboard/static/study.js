@@ -6,7 +6,7 @@ import { choice, data, fill, h, select } from "./dom.js";
 import { Evaluations } from "./evaluations.js";
 import { ago, count, counted, unitOf } from "./format.js";
 import { chosenDesign, headline, noFront } from "./headline.js";
-import { badge } from "./list.js";
+import { badge, label } from "./list.js";
 import { Panel } from "./panel.js";
 import * as tables from "./tables.js";
 
@@ -115,7 +115,7 @@ export class StudyPage {
     const key = others.map((other) => other.id + other.name).join("\n");
     if (this.others === key && this.actions.childElementCount) return;
     this.others = key;
-    const compare = others.length ? select("Compare with", [["", "another study"], ...others.map((other) => [other.id, other.name])], "", (id) => id && this.onCompare(id)) : null;
+    const compare = others.length ? select("Compare with", [["", "another study"], ...others.map((other) => [other.id, label(other, studies)])], "", (id) => id && this.onCompare(id)) : null;
     this.actions.replaceChildren(...[compare, h("a", { class: "button", href: this.path("evaluations.csv"), download: "" }, "Download CSV")].filter(Boolean));
   }
 
