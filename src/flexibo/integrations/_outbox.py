@@ -93,9 +93,9 @@ class Outbox(Generic[Session]):
                 if self._session is None:
                     self._session = self._connect()
                 job(self._session)
-            except Exception as error:
+            except (Exception, SystemExit) as error:  # some libraries exit where they should raise
                 said = printable_line(shortened(f"{type(error).__name__}: {error}"))
-                if not self._is_refusal(error):
+                if isinstance(error, Exception) and not self._is_refusal(error):
                     self._warn(f"{self._name} does not answer ({said}).")
                     with self._changed:
                         self.is_away = True

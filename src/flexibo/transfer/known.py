@@ -43,7 +43,8 @@ def _lines(source: str | Path | Study, name: str | None, stack: ExitStack) -> tu
     if "://" not in text and path.suffix.lower() not in DATABASES:
         try:
             return stack.enter_context(open(path, encoding="utf-8-sig", newline="")), text
-        except OSError as error:
-            raise InvalidValueError(f"{text} cannot be read: {error.strerror or error}; give another file.") from None
+        except (OSError, ValueError) as error:  # a name with a null character is none
+            reason = getattr(error, "strerror", None) or error
+            raise InvalidValueError(f"{text} cannot be read: {reason}; give another file.") from None
     copy = study_copy(text if "://" in text else f"sqlite:///{path.absolute()}", name)
     return table_lines(copy.study.history, records(copy.study.history, copy.times)), f"study {copy.name!r}"

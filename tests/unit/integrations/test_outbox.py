@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import socket
+import sys
 import threading
 
 import pytest
@@ -67,6 +68,16 @@ def test_what_is_refused_is_dropped_and_the_rest_is_sent(caplog: pytest.LogCaptu
         outbox.put(lambda session, n=n: session.append(4 // n))  # type: ignore[misc]
     assert outbox.flush(10.0) == 0
     assert sent == [4, 2]
+    assert len(caplog.records) == 1
+
+
+def test_a_library_that_exits_is_a_refusal_and_the_rest_is_sent(caplog: pytest.LogCaptureFixture) -> None:
+    sent: list[int] = []
+    outbox = Outbox(lambda: sent, "here")
+    outbox.put(lambda session: sys.exit(3))
+    outbox.put(lambda session: session.append(1))
+    assert outbox.flush(10.0) == 0
+    assert sent == [1]
     assert len(caplog.records) == 1
 
 

@@ -44,7 +44,7 @@ def test_what_does_not_fit_is_refused_as_a_whole(tmp_path: Path) -> None:
     table = tmp_path / "old.csv"
     table.write_text("x,a\n0.5,1\n7,1\n")
     study = Study(OPTIONS, ["a", "b"], seed=1)
-    for source in (table, tmp_path / "none.csv", tmp_path / "none.db"):
+    for source in (table, tmp_path / "none.csv", tmp_path / "none.db", "none\0.csv"):
         with pytest.raises(FlexiBOError):
             learn_from(study, source)
     assert len(study.events) == 2
