@@ -106,7 +106,7 @@ class Certificate:
                 f"say, so the boxes are {format_number(self.widened)} times as wide."
             )
         if self.unread:
-            said.append(f"The models are not checked yet: {self.unread:,} more readings are needed.")
+            said.append(f"The models are not checked yet: {readings_needed(self.unread)}.")
         if self.stranger > 0.0:
             said.append(
                 "A single design that does not follow the models is not measured yet with a probability of "
@@ -117,6 +117,15 @@ class Certificate:
     def to_dict(self) -> dict[str, Any]:
         """The certificate as JSON-able values; ``words`` is its text."""
         return {**asdict(self), "words": str(self)}
+
+
+def readings_needed(number: int) -> str:
+    """How many readings are needed to check the models, as a clause.
+
+    >>> readings_needed(1), readings_needed(2000)
+    ('1 more reading is needed', '2,000 more readings are needed')
+    """
+    return "1 more reading is needed" if number == 1 else f"{number:,} more readings are needed"
 
 
 def percent(share: float, *, up: bool = True) -> str:

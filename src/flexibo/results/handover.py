@@ -23,7 +23,7 @@ from flexibo.methods.completion_gain import improvement_of_the_front
 from flexibo.optimizer.predictor import Predictor
 from flexibo.pareto import hypervolume
 from flexibo.pareto.knee import knee
-from flexibo.results.certificate import Certificate, certificate_of, percent
+from flexibo.results.certificate import Certificate, certificate_of, percent, readings_needed
 from flexibo.results.confidence import LEAST
 from flexibo.results.front import Front, FrontRow
 from flexibo.results.known_designs import KnownDesigns
@@ -88,7 +88,7 @@ class HandOver:
         if not self.front or bound is None or more is None:
             return ""
         if not is_bound(bound):
-            why = f": {bound.unread:,} more readings are needed to check the models" if bound.unread else ""
+            why = f": {readings_needed(bound.unread)} to check the models" if bound.unread else ""
             return f"there is no bound yet on what the confirmed front misses{why}"
         where = "all designs" if bound.whole_space else f"{bound.candidates:,} candidates"
         rest = f", with the promising designs at most {percent(more.relative)}" * (more.relative < bound.relative)
