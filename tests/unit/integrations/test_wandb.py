@@ -6,11 +6,14 @@ import logging
 import re
 import socket
 import warnings
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.dashboards import wait_until
 from tests.unit.integrations.tracked_studies import HOSTILE, tracked_run
 
 from flexibo.errors import InvalidValueError
@@ -35,12 +38,18 @@ def contents(folder: Path) -> dict[str, dict[str, Any]]:
     from wandb.proto.wandb_internal_pb2 import Record
     from wandb.sdk.internal.datastore import DataStore
 
-    found: dict[str, dict[str, Any]] = {}
-    for path in sorted(folder.glob("wandb/offline-run-*/*.wandb")):
+    def records(path: Path) -> Iterator[bytes]:
         store = DataStore()
         store.open_for_scan(str(path))
+        with closing(store):
+            while data := store.scan_data():
+                yield data
+
+    found: dict[str, dict[str, Any]] = {}
+    for path in sorted(folder.glob("wandb/offline-run-*/*.wandb")):
+        wait_until(lambda path=path: any(records(path)), "the process of W&B has written its file")
         about: dict[str, Any] = {"summary": {}, "artifacts": [], "exit": None}
-        while data := store.scan_data():
+        for data in records(path):
             record = Record()
             record.ParseFromString(data)
             kind = record.WhichOneof("record_type")
