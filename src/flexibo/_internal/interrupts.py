@@ -15,11 +15,11 @@ class Terminated(KeyboardInterrupt):
 
 
 class _Deferral:
-    """The handler to restore, the enclosing deferral, and whether Ctrl-C was pressed."""
+    """The handler to restore, the enclosing deferral, whether Ctrl-C was pressed, and whether the context has ended."""
 
     def __init__(self, before: Callable[[int, FrameType | None], Any] | int, outer: _Deferral | None) -> None:
         self.before, self.outer = before, outer
-        self.waiting = False
+        self.waiting = self.over = False
 
     def defer(self, _number: int, _frame: FrameType | None) -> None:
         self.waiting = True
@@ -45,6 +45,7 @@ def deferred_interrupts() -> Iterator[None]:
         _innermost = deferral
         yield
     finally:
+        deferral.over = True
         _innermost = deferral.outer
         signal.signal(signal.SIGINT, before)
         if deferral.waiting:
@@ -67,5 +68,7 @@ def allowed_interrupts() -> Iterator[None]:
             signal.raise_signal(signal.SIGINT)
         yield
     finally:
-        _innermost = deferral
-        signal.signal(signal.SIGINT, deferral.defer)
+        # Ctrl-C at the very end of this context makes Python end it later, when it removes the generator.
+        if not deferral.over:
+            _innermost = deferral
+            signal.signal(signal.SIGINT, deferral.defer)

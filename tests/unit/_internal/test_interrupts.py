@@ -158,3 +158,13 @@ def test_other_threads_leave_the_handler_alone() -> None:
 def test_what_handles_ctrl_c_handles_sigterm_too() -> None:
     with pytest.raises(KeyboardInterrupt):
         raise Terminated
+
+
+def test_an_allowed_part_that_ends_after_its_block_changes_nothing() -> None:
+    # Ctrl-C at the very end of the part: it ends when its generator is removed, which may be much later.
+    block, part = deferred_interrupts(), allowed_interrupts()
+    block.__enter__()
+    part.__enter__()
+    block.__exit__(None, None, None)
+    part.__exit__(None, None, None)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
