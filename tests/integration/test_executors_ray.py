@@ -360,6 +360,7 @@ def test_a_cluster_that_dies_or_freezes_is_told_in_one_sentence_and_what_ran_is_
     assert time.monotonic() - start < 70
 
 
+@pytest.mark.long
 def test_what_a_machine_measured_whose_raylet_froze_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"initial_delay_ms": 0, "period_ms": 500, "timeout_ms": 500, "failure_threshold": 3}.items():
         monkeypatch.setenv(f"RAY_health_check_{name}", str(value))  # Ray notices it after a minute by default
