@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.dashboards import wait_until
 
 from flexibo.errors import MachineError
 from flexibo.executors._slurm_queue import (
@@ -120,7 +121,7 @@ class TestLocalQueue:
         number = queue.submit(time.sleep, 600, options={"time": 60.0})
         assert queue.states([number])[number].name == "RUNNING"
         later = LocalQueue(tmp_path / "next")
-        assert later.states([number])[number].name == "RUNNING"
+        wait_until(lambda: later.states([number])[number].name == "RUNNING", "the new process runs the job")
         queue.cancel([number])
         queue.close()
         assert not Path("/proc", number).exists()
