@@ -2,7 +2,7 @@
 
 The folders are of ``flexibo compare`` with the same problems and seeds. Errors after the change over errors before it,
 compared seed by seed: geometric means over the seeds of each problem, then over problems. The intervals are Student's
-over problems, so they are about other problems of the same kind, too.
+over problems, so they are about other problems of the same kind, too; those of a single problem are over its seeds.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from flexibo.compare.statistics.errors import errors
 from flexibo.compare.statistics.ratios import LEVEL, log_ratios
 
 SHARES = (0.25, 0.5, 1.0)
-HEADER = ["change", "error", "problems", "count", *(f"at {share:.0%}" for share in SHARES)]
+HEADER = ["change", "error", "problems", "problems or seeds", *(f"at {share:.0%}" for share in SHARES)]
 
 
-def changes(before: Sequence[Run], after: Sequence[Run], method: str, measure: Measure) -> dict[str, list[float]]:
-    """By problem, the mean logarithm at each share of the errors after over those before."""
-    found: dict[str, list[float]] = {}
+def changes(before: Sequence[Run], after: Sequence[Run], method: str, measure: Measure) -> dict[str, list[list[float]]]:
+    """By problem, at each share, the logarithms of the errors after over those before, one for each seed."""
+    found: dict[str, list[list[float]]] = {}
     for share in SHARES:
         old, new = (errors(runs, share, measure=measure) for runs in (before, after))
         for problem in sorted(old.keys() & new.keys()):
             logs = log_ratios(new[problem].get(method, {}), old[problem].get(method, {}))
             if logs:
-                found.setdefault(problem, []).append(math.fsum(logs.values()) / len(logs))
+                found.setdefault(problem, []).append(list(logs.values()))
     return {problem: logs for problem, logs in found.items() if len(logs) == len(SHARES)}
 
 
@@ -52,14 +52,17 @@ def cell(logs: Sequence[float]) -> str:
     return f"{math.exp(mean):.2f} ({math.exp(mean - half):.2f} to {math.exp(mean + half):.2f})"
 
 
-def rows(name: str, measure: str, by_problem: Mapping[str, Sequence[float]], *, each: bool) -> Iterator[list[str]]:
+def rows(
+    name: str, measure: str, by_problem: Mapping[str, Sequence[Sequence[float]]], *, each: bool
+) -> Iterator[list[str]]:
     """The rows of the table: all problems, each group, and each problem if wanted."""
     groups = {group: [p for p in by_problem if find_problem(p).group == group] for group in GROUPS}
-    chosen = {"all": list(by_problem), **groups, **({problem: [problem] for problem in by_problem} if each else {})}
-    for title, problems in chosen.items():
+    for title, problems in {"all": list(by_problem), **groups}.items():
         if problems:
-            columns = zip(*(by_problem[problem] for problem in problems), strict=True)
+            columns = zip(*(map(np.mean, by_problem[problem]) for problem in problems), strict=True)
             yield [name, measure, title, str(len(problems)), *map(cell, columns)]
+    for problem in by_problem if each else ():
+        yield [name, measure, problem, str(len(by_problem[problem][0])), *map(cell, by_problem[problem])]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -68,7 +68,7 @@ class JobQueue(Protocol):
         """Know the jobs of another run, which has this name, too."""
 
     def states(self, jobs: Collection[str]) -> Mapping[str, JobState]:
-        """The states of these jobs, and of others of this run; raises a `QueueSilentError`."""
+        """The states of at least these jobs; raises a `QueueSilentError`."""
 
     def cancel(self, jobs: Iterable[str]) -> None:
         """Cancel jobs, whatever they do; one that is over stays as it is."""
@@ -250,7 +250,7 @@ def _sbatch(submitit: Any, said: Path) -> Any:
     What sbatch writes to its standard error, which submitit would print, goes to the file `said`.
     """
 
-    class Sbatch(submitit.SlurmExecutor):  # type: ignore[misc]
+    class Sbatch(submitit.SlurmExecutor):  # type: ignore[misc]  # submitit is imported when it is used
         def _make_submission_command(self, submission_file_path: Path) -> list[str]:
             unset = [word for name in environment_for_jobs(os.environ) for word in ("-u", name)]
             command = super()._make_submission_command(submission_file_path)

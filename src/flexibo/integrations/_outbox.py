@@ -10,7 +10,7 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
@@ -22,7 +22,7 @@ THREAD_PREFIX = "flexibo-"
 PROBE_SECONDS = 5.0
 
 logger = logging.getLogger(__name__)
-_open: weakref.WeakSet[Outbox] = weakref.WeakSet()  # type: ignore[type-arg]
+_open: weakref.WeakSet[Outbox[Any]] = weakref.WeakSet()
 
 
 class Outbox(Generic[Session]):
@@ -36,7 +36,7 @@ class Outbox(Generic[Session]):
         name: The name of the tracker, for messages.
         is_refusal: Whether an error means that the tracker will never take it; other errors are tried again. By default
             those that say that something was called wrongly.
-        wait: Waits for so many seconds.
+        wait: Called with the number of seconds before something is sent again.
     """
 
     def __init__(

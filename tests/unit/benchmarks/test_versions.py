@@ -4,7 +4,7 @@ import math
 from pathlib import Path
 
 import pytest
-from benchmarks.versions import changes, main
+from benchmarks.versions import changes, main, rows
 from tests.comparisons import run
 
 from flexibo.compare.runs import write_runs
@@ -30,7 +30,17 @@ def test_only_common_problems_and_seeds_are_compared() -> None:
     after = [run("flexibo", 1, "branin-currin", error=0.1), run("flexibo", 1, "zdt1:finite", error=0.1)]
     found = changes(before, after, "flexibo", "confirmed")
     assert list(found) == ["branin-currin"]
-    assert found["branin-currin"][-1] == pytest.approx(math.log(0.5))
+    assert found["branin-currin"][-1] == [pytest.approx(math.log(0.5))]
+
+
+def test_the_interval_of_a_problem_is_over_its_seeds() -> None:
+    before = [run("flexibo", seed, "branin-currin", error=0.2) for seed in (0, 1)]
+    after = [run("flexibo", seed, "branin-currin", error=error) for seed, error in enumerate((0.2, 0.05))]
+    by_problem = changes(before, after, "flexibo", "confirmed")
+    everything, _, single = rows("after", "confirmed", by_problem, each=True)
+    assert [everything[3], single[3]] == ["1", "2"]
+    assert [everything[-1], single[-1].split()[0]] == ["0.50", "0.50"]
+    assert "to" in single[-1]
 
 
 def test_folders_without_common_runs_are_refused(tmp_path: Path) -> None:

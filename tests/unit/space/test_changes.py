@@ -1,4 +1,4 @@
-"""Tests of spaces that take the place of others."""
+"""Spaces that replace those of a study."""
 
 from __future__ import annotations
 
