@@ -9,6 +9,7 @@ from typing import Any
 import typer
 
 from flexibo._internal.text import printable, printable_line
+from flexibo.cli._storage import is_stored
 from flexibo.cli._text import counted
 from flexibo.cli.init import is_terminal
 from flexibo.errors import InvalidValueError, SettingsDifferError
@@ -24,12 +25,17 @@ def open_as_edited(file: StudyFile, settings: Mapping[str, Any], *, agree: Calla
 
     `agree` is called with what changes, before it does; it raises an error if nothing shall change.
     """
+    storage, name = settings.get("storage", file.storage), settings.get("name", file.name)
+    if isinstance(storage, str) and not is_stored(storage, name):
+        return file.study(**settings)
+    opening = {**settings, "budget": None}  # the stored one, until it is agreed on another
     study, differs = None, None
     try:
-        study = file.study(**settings)
+        study = file.study(**opening)
     except SettingsDifferError as error:
         differs = error
     if study is not None and not has_changed(file, study.history.origin):
+        _raise_budget(study, settings.get("budget", file.settings.get("budget")))
         return study
     if study is not None:
         study.close()
@@ -43,10 +49,16 @@ def open_as_edited(file: StudyFile, settings: Mapping[str, Any], *, agree: Calla
     if study is not None and not changes:
         return study
     try:
-        return file.study(**settings)
+        return file.study(**opening)
     except SettingsDifferError as error:  # such as another seed, which cannot be changed
         advice = f"Restore {file.path.name}, or start another study with --name or the key name."
         raise SettingsDifferError((differs or error).difference, advice) from None
+
+
+def _raise_budget(study: Study, budget: float | None) -> None:
+    """Give a study the budget of its file, unless it was raised beyond that since."""
+    if budget is not None and (study.budget is None or study.budget < budget):
+        study.budget = budget
 
 
 def bring_known(study: Study, file: StudyFile, *, quiet: bool) -> None:
@@ -65,7 +77,7 @@ def bring_known(study: Study, file: StudyFile, *, quiet: bool) -> None:
 def ask_to_change(file: StudyFile, changes: Changes, *, yes: bool, quiet: bool) -> None:
     """Show what changes and ask whether it shall; an error if it shall not, or nobody can be asked.
 
-    Nobody is asked if `yes`, or if no question of the study depends on what changes. If it is `quiet`, nothing is
+    Nobody is asked if `yes`, or if all changes are minor. If it is `quiet`, nothing is
     printed and nobody is asked.
     """
     if all(row.minor for row in changes.rows):

@@ -240,7 +240,8 @@ def _budget(history: History, request: ChangeRequest) -> tuple[Change | None, Ev
     if budget == history.budget:
         return None, None
     texts = ["none" if amount is None else f"{amount:.10g}" for amount in (history.budget, budget)]
-    return Change("budget", *texts), BudgetSet(budget)
+    is_larger = budget is None or (history.budget is not None and budget > history.budget)
+    return Change("budget", *texts, minor=is_larger), BudgetSet(budget)
 
 
 def _reference(history: History, after: Settings, request: ChangeRequest) -> tuple[Change | None, Event | None]:

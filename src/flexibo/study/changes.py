@@ -30,7 +30,7 @@ UNSET: Final = Unset.UNSET
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One thing that changed, as it was and as it is; either may be empty. If `minor`, no question depends on it."""
+    """One thing that changed, as it was and as it is; either may be empty. A `minor` one need not be asked for."""
 
     what: str
     before: str

@@ -46,6 +46,33 @@ def test_a_script_changes_a_study_with_yes_and_not_without(folder: Path) -> None
     printed("resume")
 
 
+def test_a_lower_budget_is_asked_for_and_nothing_says_that_the_larger_one_stays(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    edited(folder, ("budget: 60", "budget: 12"))
+    printed("run", "study.yaml")
+    printed("run", "study.yaml", "--budget", "20s")
+    printed("run", "study.yaml")  # the same file: what was raised by hand stays
+    assert stored().budget == 20
+    edited(folder, ("budget: 12", "budget: 11"))
+    assert mentions(refusal("run", "study.yaml"), "20", "11", "--yes")
+    assert stored().budget == 20
+    assert mentions(printed("run", "study.yaml", "--yes"), "budget", "20", "11", "budget 11")
+    assert stored().budget == 11
+    assert not caplog.messages
+
+
+def test_a_larger_budget_is_not_asked_for_and_a_refused_change_leaves_it(folder: Path) -> None:
+    edited(folder, ("budget: 60", "budget: 12"))
+    printed("run", "study.yaml")
+    edited(folder, ("budget: 12", "budget: 13"))
+    assert "differs" not in printed("run", "study.yaml")
+    assert stored().budget == 13
+    edited(folder, ("budget: 13", "budget: 14"), ("candidates: 40", "candidates: 30"))
+    refusal("run", "study.yaml")
+    assert stored().budget == 13
+
+
 def test_a_dry_run_shows_how_the_file_would_change_the_study_and_changes_nothing(folder: Path) -> None:
     printed("run", "study.yaml")
     events = stored().events
