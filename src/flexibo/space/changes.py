@@ -47,8 +47,8 @@ def changed_space(old: Space, new: Space, defaults: Mapping[str, object] | None 
     removed = [name for name in old.names if name not in new.names]
     if removed:
         raise InvalidValueError(
-            f"Option {removed[0]!r} cannot be removed, because designs that were measured have it; give it one value "
-            "instead."
+            f"Option {removed[0]!r} is missing, which the study has; add it, with one value if it shall not vary any "
+            "more, because designs that were measured have it."
         )
     added = [name for name in new.names if name not in old.names]
     for name in defaults:
@@ -91,6 +91,23 @@ def present_space(space: Space) -> Space:
     if space.pool is None:
         return made
     return made._limited_to(made._table.codes_of_rows([dict(one) for one in space.pool]))
+
+
+def is_same_space(stored: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
+    """Whether two spaces, as `Space.to_dict` writes them, have the same designs; the order of options does not matter.
+
+    >>> first, second = Space({"x": (1, 9), "y": [1, 2]}), Space({"y": [1, 2], "x": (1, 9)})
+    >>> is_same_space(first.to_dict(), second.to_dict())
+    True
+    """
+    return _in_order_of_names(stored) == _in_order_of_names(given)
+
+
+def _in_order_of_names(space: Mapping[str, Any]) -> dict[str, Any]:
+    options, pool = space["options"], space.get("pool")
+    order = sorted(range(len(options)), key=lambda column: str(options[column]["name"]))
+    columns = None if pool is None else [pool[column] for column in order]
+    return {**space, "options": [options[column] for column in order], "pool": columns}
 
 
 def _defaults(space: Space) -> dict[str, Any] | None:

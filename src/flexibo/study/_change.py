@@ -19,7 +19,7 @@ from flexibo.history.events import BudgetSet, Changed, Dequeued, Event, Referenc
 from flexibo.methods.table import check_method, find_method
 from flexibo.objectives import OWN, Objective, check_objectives
 from flexibo.space import Design, Rule, Space
-from flexibo.space.changes import changed_space, present_space
+from flexibo.space.changes import changed_space, is_same_space, present_space
 from flexibo.study._arguments import checked_budget, checked_reference
 from flexibo.study.changes import UNSET, Change, ChangeRequest, Changes, option_text
 from flexibo.study.settings import MOST_CANDIDATES, Settings, choice_name
@@ -133,8 +133,8 @@ def _space(old: Space, request: ChangeRequest) -> Space:
         new = Space({**now.options, **request.options}, valid=rule, conditions=conditions)
     else:
         return old
-    is_same = new.to_dict() == present_space(old).to_dict() and (request.valid is UNSET or request.valid is old.valid)
-    if is_same and not request.defaults:
+    is_same_rule = request.valid is UNSET or request.valid is old.valid
+    if is_same_space(present_space(old).to_dict(), new.to_dict()) and is_same_rule and not request.defaults:
         return old
     made = changed_space(old, new, request.defaults)
     try:
@@ -169,10 +169,9 @@ def _objectives(history: History, settings: Settings, request: ChangeRequest, sp
     before = {objective.name: objective for objective in settings.objectives}
     removed = [name for name in before if name not in given] if request.only_these else []
     if removed:
-        new = [name for name in given if name not in before]
         raise InvalidValueError(
-            f"Objective {removed[0]!r} cannot be {'renamed' if new else 'removed'}, because its readings belong to the "
-            "study; start another study that knows them (known=...), or keep it."
+            f"Objective {removed[0]!r} is missing, which the study has; add it under this name, because its readings "
+            "belong to the study, or start another study that knows them (known=...)."
         )
     after = dict(given) if request.only_these else {**before, **given}
     for name, limit in request.limits.items():

@@ -17,7 +17,7 @@ from flexibo.methods.table import find_method
 from flexibo.objectives import OWN, Objective
 from flexibo.optimizer.start import FEWEST, MOST, MOST_CHEAP
 from flexibo.space import Design, Space
-from flexibo.space.changes import present_space
+from flexibo.space.changes import is_same_space, present_space
 from flexibo.surrogates import Surrogate
 
 Choice = TypeVar("Choice")
@@ -76,7 +76,7 @@ def check_same_space(space: Space, stored: Mapping[str, Any], study: str) -> Non
     if "defaults" in before:
         rule = every_design if before.get("has_rule") else None
         before = present_space(Space.from_dict(before, valid=rule)).to_dict()
-    if given != before:
+    if not is_same_space(before, given):
         raise _other("space", before, given, study)
 
 
@@ -123,7 +123,7 @@ def _difference(key: str, stored: Any, given: Any) -> str:
     if key == "space":
         old, new = ({option["name"]: option for option in part["options"]} for part in (stored, given))
         differing = [name for name in dict.fromkeys([*old, *new]) if old.get(name) != new.get(name)]
-        return f"another space ({', '.join(differing[:3]) or 'its rule, conditions or pool'} differ)"
+        return f"another space (see {', '.join(differing[:3]) or 'its rule, conditions or table'})"
     if key in ("cost", "surrogate"):
         before = f"{key} {stored!r}" if stored else f"the method's own {key}"
         now = repr(given) if given else "the method's own"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from flexibo._internal.durations import UNITS
+from flexibo.errors import SettingsDifferError
 from flexibo.executors import Measure
 from flexibo.objectives import Objective
 from flexibo.space import Space
@@ -119,17 +120,21 @@ class StudyFile:
         Its method, seed and stop rules are the stored ones: they may have been given on the command line. The lease is
         by default that of the file.
         """
-        cost = self.settings.get("cost")
-        study = Study.load(
-            storage,
-            name,
-            valid=self.space.valid,
-            objectives=self.objectives,
-            cost=cost if callable(cost) else None,
-            lease=self.settings.get("lease", LEASE) if lease is None else lease,
-            callbacks=[tracker.open() for tracker in self.trackers],
-        )
-        check_same_space(self.space, study.history.settings, study.name)
+        cost, shown = self.settings.get("cost"), self.path.name
+        try:
+            study = Study.load(
+                storage,
+                name,
+                valid=self.space.valid,
+                objectives=self.objectives,
+                cost=cost if callable(cost) else None,
+                lease=self.settings.get("lease", LEASE) if lease is None else lease,
+                callbacks=[tracker.open() for tracker in self.trackers],
+            )
+            check_same_space(self.space, study.history.settings, study.name)
+        except SettingsDifferError as error:
+            advice = f"Edit {shown} to match it, or change the study to match the file with: flexibo run {shown}"
+            raise SettingsDifferError(error.difference, advice) from None
         return study
 
     def stored(self, *, storage: str | Storage = "", name: str = "", lease: float = LEASE, **_: Any) -> Study:

@@ -131,6 +131,19 @@ def test_what_would_make_readings_wrong_is_refused(folder: Path, old: str, new: 
     assert len(stored().events) == events
 
 
+def test_a_file_from_before_a_change_in_python_is_told_what_it_lacks_and_how_to_name_it(folder: Path) -> None:
+    edited(folder, ("budget: 60", "budget: 12"))
+    printed("run", "study.yaml")
+    with stored() as study:
+        study.change(options={"gpu": [False, True]}, defaults={"gpu": False})
+    said = refusal("run", "study.yaml", "--yes")
+    assert mentions(said, "'gpu'", "add it")
+    assert "removed" not in said
+    assert mentions(refusal("resume", "--file", "study.yaml"), "gpu", "study.yaml")
+    edited(folder, ("  kind:", "  gpu: [false, true]\n  kind:"))
+    assert "differs" not in printed("run", "study.yaml")
+
+
 def test_other_timeouts_are_stored_without_a_question(folder: Path) -> None:
     edited(folder, ("budget: 60", "budget: 12"))
     printed("run", "study.yaml")

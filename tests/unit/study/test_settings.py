@@ -91,7 +91,7 @@ def test_a_study_with_a_surrogate_object_can_be_opened_again() -> None:
 def test_opening_a_study_with_another_space_names_the_option() -> None:
     storage = MemoryStorage()
     line(storage=storage)
-    with pytest.raises(InvalidValueError, match=r"another space \(x differ\)"):
+    with pytest.raises(InvalidValueError, match=r"another space \(see x\)"):
         Study({"x": (0.0, 2.0)}, ["a", "b"], seed=0, n_initial=3, candidates=60, storage=storage)
 
 
