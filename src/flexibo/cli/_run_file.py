@@ -262,16 +262,21 @@ def _execution_again(execution: ExecutionOptions) -> dict[str, object]:
 
 def _introduce(study: Study, file: StudyFile) -> None:
     """Print what is run and how far it is; before the first measurement, also how it could cost less."""
-    done, unit = len(study.history.measurements), study.history.cost_unit
+    measurements, unit = study.history.measurements, study.history.cost_unit
+    known = sum(one.number is None for one in measurements)
+    done = len(measurements) - known
     limit = "no budget" if study.budget is None else f"budget {format_budget(study.budget, unit)}"
     lines = [
         f"{study.name} ({file.path.name}): {counted(len(study.space.names), 'option')}, "
         f"{count_of_designs(study.space.size)} designs; objectives {', '.join(study.history.names)}; {limit}."
     ]
-    if done:
+    if done or study.spent:
         spent = format_spent(study.spent, None, unit)
-        lines.append(f"Resuming after {counted(done, 'measurement')}, with {spent} spent.")
-    else:
+        more = f" and {counted(known, 'known result')}" if known else ""
+        lines.append(f"Resuming after {counted(done, 'measurement')}{more}, with {spent} spent.")
+    elif known:
+        lines.append(f"Beginning with {counted(known, 'known result')}; nothing was measured here yet.")
+    if not measurements:
         lines += [f"Advice: {sentence}" for sentence in dependence_hints(file)]
     for line in lines:
         typer.echo(printable_line(line))

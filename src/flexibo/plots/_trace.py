@@ -19,9 +19,13 @@ if TYPE_CHECKING:
 def hypervolume(study: Study, ax: Axes | None = None) -> Axes:
     """Draw the hypervolume of the feasible designs that were measured in every objective, against cost."""
     ax, view = ax or style.new_axes(), trace_view(study)
-    spent, volumes = view.rows["spent"], view.rows["hypervolume"]
+    spent, volumes, known = view.rows["spent"], view.rows["hypervolume"], view.known_hypervolume
     if any(volumes):
-        ax.step([0.0, *spent], [0.0, *volumes], where="post", color=INK, linewidth=1.6)
+        ax.step([0.0, *spent], [known, *volumes], where="post", color=INK, linewidth=1.6)
+    if known:
+        label = f"{view.known_results:,} known result{'' if view.known_results == 1 else 's'}"
+        ax.plot([0.0], [known], "o", color=INK, markersize=5, clip_on=False, label=label)
+    if known or any(volumes):
         ax.set_ylim(bottom=0.0)
     else:
         style.message(ax, "no design is measured in every objective yet")

@@ -57,17 +57,24 @@ STRUCTURED = ("design", "values", "costs")  # the fields of a row that are not a
 
 
 class Trace(Tabular, Sequence[TraceRow]):
-    """The finished evaluations of a study, in order."""
+    """The finished evaluations of a study, in order.
 
-    def __init__(self, rows: Sequence[TraceRow]) -> None:
+    Attributes:
+        known_hypervolume: Of the results that were known before the first of them.
+    """
+
+    def __init__(self, rows: Sequence[TraceRow], *, known_hypervolume: float = 0.0) -> None:
         self._rows = tuple(rows)
+        self.known_hypervolume = known_hypervolume
 
     @overload
     def __getitem__(self, index: int) -> TraceRow: ...
     @overload
     def __getitem__(self, index: slice) -> Trace: ...
     def __getitem__(self, index: int | slice) -> TraceRow | Trace:
-        return Trace(self._rows[index]) if isinstance(index, slice) else self._rows[index]
+        if isinstance(index, slice):
+            return Trace(self._rows[index], known_hypervolume=self.known_hypervolume)
+        return self._rows[index]
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -97,10 +104,12 @@ def trace(history: History, reference: FloatArray | None) -> Trace:
     """The finished evaluations of a history, with the hypervolume (against the reference, (n,)) after each."""
     volumes = _known_volumes(history, reference)
     rows: list[TraceRow] = []
-    spent, costs, volume = 0.0, dict.fromkeys(history.names, 0.0), 0.0
+    spent, costs, volume, known = 0.0, dict.fromkeys(history.names, 0.0), 0.0, 0.0
     asked = {evaluation.number: evaluation for evaluation in history.asked}
     charges, others = deque(history.charges), with_other_axes(history)
     for seen, event in enumerate(history.events, start=1):
+        if not rows and not isinstance(event, Told):
+            known = volumes.get(seen, known)
         volume = volumes.get(seen, volume)
         while charges and charges[0].event < seen:
             charge = charges.popleft()
@@ -127,7 +136,7 @@ def trace(history: History, reference: FloatArray | None) -> Trace:
                 dict(costs),
             )
         )
-    return Trace(rows)
+    return Trace(rows, known_hypervolume=known)
 
 
 def known_volume(history: History, reference: FloatArray | None) -> float:

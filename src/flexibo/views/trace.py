@@ -35,6 +35,8 @@ class TraceView:
         reference: The reference point of the volumes by objective; None until it is fixed.
         volume_unit: The unit of volumes: the product of the units of the optimised objectives; empty without units.
         thinned: Whether rows were left out; the totals remain exact.
+        known_results: How many results were added that the study did not measure, which cost it nothing.
+        known_hypervolume: The hypervolume of those that were added before the first evaluation.
     """
 
     cost_label: str
@@ -46,6 +48,8 @@ class TraceView:
     reference: Mapping[str, float] | None
     volume_unit: str
     thinned: bool
+    known_results: int = 0
+    known_hypervolume: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """The view, ready for JSON."""
@@ -60,7 +64,8 @@ def trace_view(study: Study, *, limit: int = LIMIT) -> TraceView:
     """
     study.refresh()
     history = study.history
-    rows = list(study.trace())
+    course = study.trace()
+    rows = list(course)
     values = {name: np.cumsum([name in row.values for row in rows], dtype=np.int64) for name in history.names}
     costs = {name: np.array([row.costs[name] for row in rows], dtype=float) for name in history.names}
     with_region = np.flatnonzero([row.region_volume is not None for row in rows])
@@ -78,6 +83,8 @@ def trace_view(study: Study, *, limit: int = LIMIT) -> TraceView:
         reference=study.reference,
         volume_unit=" · ".join(unit for j in history.optimised if (unit := history.objectives[j].unit)),
         thinned=len(kept) < len(rows),
+        known_results=sum(measurement.number is None for measurement in history.measurements),
+        known_hypervolume=course.known_hypervolume,
     )
 
 

@@ -156,13 +156,17 @@ def test_other_timeouts_are_stored_without_a_question(folder: Path) -> None:
 def test_known_results_come_before_the_first_question_and_once(folder: Path) -> None:
     (folder / "old.csv").write_text("x,kind,error,joules\n3,plain,3,998\n5,plain,5,\n")
     (folder / "study.yaml").write_text(STUDY_FILE + "known: old.csv\n")
-    assert mentions(printed("run", "study.yaml"), "2 known results", "old.csv")
+    shown = printed("run", "study.yaml")
+    assert mentions(shown, "2 known results", "old.csv", "2 known results", "nothing was measured")
+    assert "Resuming" not in shown
     study = stored()
     added = [place for place, event in enumerate(study.events) if isinstance(event, Added)]
     assert len(added) == 2
     assert max(added) < study.history.asked.at[0]
     assert study.spent <= 65
-    assert "known result" not in printed("run", "study.yaml", "--budget", "70s")
+    shown = printed("run", "study.yaml", "--budget", "70s")
+    assert "old.csv" not in shown
+    assert mentions(shown, "Resuming", f"{len(study.history.measurements) - 2} measurements", "2 known results")
     assert sum(isinstance(event, Added) for event in stored().events) == 2
 
 

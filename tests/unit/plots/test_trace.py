@@ -54,3 +54,11 @@ def test_attempts_that_failed_are_marked_where_they_were_paid() -> None:
             study.tell(evaluation, 1.0, cost=2.0)
     (marks,) = [line for line in plots.evaluations(study).get_lines() if line.get_label() == "failed attempt"]
     assert marks.get_xdata().tolist() == [5.0]
+
+
+def test_the_hypervolume_begins_with_what_known_results_reach() -> None:
+    study = Study({"x": (0.0, 1.0)}, ["a", "b"], seed=0, reference={"a": 1, "b": 1})
+    study.add({"x": 0.5}, {"a": 0.5, "b": 0.5})
+    ax = plots.hypervolume(study)
+    assert [line.get_xydata().tolist() for line in ax.get_lines()] == [[[0.0, 0.25]]]
+    assert labels_of(ax) == ["1 known result"]

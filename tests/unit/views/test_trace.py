@@ -102,3 +102,17 @@ def test_objectives_measured_together_are_counted_each_and_paid_once() -> None:
     assert set(view.costs["c"]) == {0.0}
     assert (spending["c"].evaluations, spending["c"].spent) == (spending["b"].evaluations, 0.0)
     assert spending["c"].mean_cost is None
+
+
+def test_what_known_results_reach_is_where_the_course_begins() -> None:
+    study = Study(LINE, ["a", "b"], n_initial=2, seed=0, reference={"a": 1, "b": 1}, budget=4)
+    for x in (0.25, 0.5, 0.75):
+        study.add({"x": x}, {"a": x, "b": 1 - x})
+    view = trace_view(study)
+    reached = hypervolume(np.array([[0.25, 0.75], [0.5, 0.5], [0.75, 0.25]]), np.ones(2))
+    assert (view.known_results, view.known_hypervolume, list(view.rows["spent"])) == (3, pytest.approx(reached), [])
+    study.run({"a": lambda d: (d["x"], 1.0), "b": lambda d: (1 - d["x"], 1.0)})
+    view = trace_view(study)
+    assert view.known_hypervolume == pytest.approx(reached)
+    assert view.rows["hypervolume"][0] >= reached * (1 - 1e-9)
+    assert strict_json(view)["known_results"] == 3

@@ -21,7 +21,7 @@ const ROWS = [
   ["promising designs", ({ front }) => (front ? count(front.promising) : "–")],
   ["missed at most", ({ front }) => percent(front?.missed_at_most)],
   ["cost to confirm all", ({ front, facts }) => withUnit(front?.confirm_all_cost, facts.cost_unit, 3)],
-  ["hypervolume", ({ trace }) => number(trace?.rows.hypervolume.findLast((value) => typeof value === "number"))],
+  ["hypervolume", ({ trace }) => number(trace?.rows.hypervolume.findLast((value) => typeof value === "number") ?? (trace?.known_hypervolume || undefined))],
   ["remaining region", ({ trace }) => {
     const volumes = (trace?.rows.region_volume ?? []).filter((value) => typeof value === "number");
     return volumes.length && volumes[0] > 0 ? percent(volumes.at(-1) / volumes[0]) : "–";

@@ -38,7 +38,7 @@ const confirming = (view, unit) => {
 };
 
 const volume = (view) => {
-  const found = view?.rows.hypervolume.findLast((value) => typeof value === "number");
+  const found = view?.rows.hypervolume.findLast((value) => typeof value === "number") ?? (view?.known_hypervolume || undefined);
   const regions = (view?.rows.region_volume ?? []).filter((value) => typeof value === "number");
   const left = regions.length && regions[0] > 0 ? `Pareto region at ${percent(regions.at(-1) / regions[0])} of its initial volume` : "of the measured designs";
   return tile("Hypervolume", found === undefined ? "–" : number(found), under(left));

@@ -125,21 +125,39 @@
     };
   };
 
-  /** Lines against cost: [{key, label, values, style}]. */
-  const overCost = (view, context, { label, lines, what, lack, whole = false, failures = false, why = "" }) => {
+  const nothingYet = (view) =>
+    view.known_results
+      ? `${count(view.known_results, "result")} known from before; nothing was measured here yet.`
+      : "There are no measurements yet.";
+
+  /** The mark where a course begins that known results have paid. */
+  const knownResults = (view, { look }) => ({
+    key: "known",
+    label: count(view.known_results, "known result"),
+    style: { colour: look.series[0], shape: "circle", size: 9, z: 6 },
+  });
+
+  /** Lines against cost: [{key, label, values, style}]; a `begin` is where they are before anything is spent. */
+  const overCost = (view, context, { label, lines, what, lack, begin, whole = false, failures = false, why = "" }) => {
     const spent = column(view, "spent");
-    if (!lines.some((one) => one.values.some(usable)))
-      return { empty: spent.length && lack ? lack : "There are no measurements yet." };
+    const known = begin ? knownResults(view, context) : null;
+    if (!known && !lines.some((one) => one.values.some(usable)))
+      return { empty: spent.length && lack ? lack : nothingYet(view) };
     const seen = lines.filter((one) => !context.hidden.has(one.key));
-    const values = (seen.length ? seen : lines).flatMap((one) => one.values);
+    const values = [...(seen.length ? seen : lines).flatMap((one) => one.values), ...(known ? [begin] : [])];
     const log = isWide(values) && !whole;
     const y = valued({ label, values, zero: !log, log, whole });
     const around = surroundings(view, context);
-    const placed = (one) =>
-      spent.map((cost, i) => [cost, y.at(one.values[i] ?? NaN)]).filter((place) => place.every(usable));
+    const start = known ? [[0, y.at(begin)]] : [];
+    const placed = (one) => [
+      ...start,
+      ...spent.map((cost, i) => [cost, y.at(one.values[i] ?? NaN)]).filter((place) => place.every(usable)),
+    ];
     const items = lineItems(view, lines, seen, y, why);
     const rises = why ? explained(view, context, seen, y, why) : { series: [], legend: [] };
-    const last = lines.map((one) => `${short(one.label, 40)} ${number(one.values.findLast(usable))}`).join(", ");
+    const last = lines
+      .map((one) => `${short(one.label, 40)} ${number(one.values.findLast(usable) ?? begin)}`)
+      .join(", ");
     const named = lines.map(({ key, label: name, style }) => ({ key, label: short(name, 32), style }));
     const failed = failures ? failedAttempts(view, context, seen, y) : { series: [], legend: [] };
     return {
@@ -155,9 +173,16 @@
         ...seen.map((one) => line(0, placed(one), { ...one.style, step: true })),
         ...failed.series,
         ...rises.series,
+        ...(known && !context.hidden.has(known.key) ? [dots(0, start, known.style, context.look)] : []),
       ],
-      legend: [...(lines.length > 1 ? named : []), ...failed.legend, ...rises.legend, ...around.legend],
-      summary: `${what} over ${short(view.cost_label, 40)}: after ${number(spent.at(-1))}, ${last}.`,
+      legend: [
+        ...(lines.length > 1 ? named : []),
+        ...failed.legend,
+        ...rises.legend,
+        ...(known ? [known] : []),
+        ...around.legend,
+      ],
+      summary: `${what} over ${short(view.cost_label, 40)}: after ${number(spent.at(-1) ?? 0)}, ${last}.`,
       table: () => tableOf(view, lines),
       notes: [],
     };
@@ -171,6 +196,7 @@
       what,
       lack,
       why,
+      begin: name === "hypervolume" ? view.known_hypervolume : 0,
       label: `${label}${volumeUnitIn(view)}`,
       lines: [{ key: name, label: what, values: column(view, name), style }],
     });
