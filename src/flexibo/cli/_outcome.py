@@ -185,7 +185,7 @@ def exit_after(study: Study, place: StudyPlace, *, ran: bool) -> None:
     if ran and is_interrupted(study):
         raise typer.Exit(ExitStatus.INTERRUPTED)
     if complaint := failure(study, place):
-        complain(complaint)
+        complain(f"flexibo: {complaint}")
         raise typer.Exit(ExitStatus.NOTHING)
 
 

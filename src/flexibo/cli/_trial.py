@@ -119,7 +119,7 @@ def report_trial(study: Study, trial: Trial) -> NoReturn:
         known = facts(study, about.url, about.command, ran=True)
         print_json({**known, "by_hand": list(about.manual), "tried": trial.facts()})
     if complaint:
-        complain(complaint)
+        complain(f"flexibo: {complaint}")
         raise typer.Exit(ExitStatus.NOTHING)
     if is_interrupted(study):
         is_terminated = study.stop_kind is StopKind.TERMINATED
@@ -171,8 +171,9 @@ def outcome_lines(study: Study, outcome: Outcome) -> Iterator[str]:
     history = study.history
     cost = format_spent(outcome.cost, None, history.cost_unit or ("s" if outcome.timed else ""))
     took = "" if outcome.seconds is None else f", took {format_number(outcome.seconds, 3)} s"
-    if outcome.values is None:
-        came = f"no value: {shortened(outcome.reason, MOST_CHARACTERS)}; "
+    if outcome.values is None:  # of what is broken, the complaint says why
+        is_broken = not (outcome.impossible or outcome.released)
+        came = f"no value{'' if is_broken else f': {shortened(outcome.reason, MOST_CHARACTERS)}'}; "
     else:
         came = f"value read: {values_text(history, outcome.values)}, "
     yield printable_line(f"{came}cost {cost}{took}")

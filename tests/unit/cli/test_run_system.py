@@ -59,7 +59,7 @@ class TestRunAndResume:
         for form in ((), ("--json",)):
             outcome = call("run", "toy", "--recorded", "--method", "random", *form)
             assert outcome.exit_code == 1
-            assert mentions(outcome.stderr, "'energy_millijoules'", "flexibo status")
+            assert mentions(outcome.stderr, "flexibo:", "'energy_millijoules'", "flexibo status")
         assert json.loads(outcome.stdout)["front"] == []
         monkeypatch.setattr("flexibo.cli._build_system.recorded_system", lambda name: toy)
         shown = good("run", "toy", "--recorded", "--method", "random", "--budget", "80s")

@@ -44,7 +44,9 @@ def test_a_broken_command_stops_the_study_before_anything_expensive_is_spent(ben
     assert result.exit_code == 1
     assert mentions(result.stdout, "1/2 joules", "$ sh bench.sh", "\\x1b[31m", "| no device jtag0", "no value")
     assert mentions(result.stderr, "'joules'", "exit status 3", "no device jtag0", "flexibo run study.yaml", "--no-try")
+    assert result.stderr.startswith("flexibo: ")
     assert len(result.stderr.splitlines()) == 1
+    assert "exit status" not in result.stdout  # it is said once
     assert not bench.with_name("trained").exists()
     with stored() as study:
         assert (study.spent, len(study.history.measurements), study.pending) == (0.0, 0, ())
@@ -137,7 +139,8 @@ def test_a_function_that_is_broken_shows_where(bench: Path) -> None:
 
 def test_an_impossible_design_is_no_broken_command(bench: Path) -> None:
     bench.write_text("test -e tried || { touch tried; exit 125; }\n" + WORKS)
-    assert mentions(printed("run", "study.yaml", "--try"), "1/2 joules", "no value", "value read: joules", "2/2 error")
+    shown = printed("run", "study.yaml", "--try")
+    assert mentions(shown, "1/2 joules", "no value", "125", "value read: joules", "2/2 error")
     with stored() as study:
         assert study.history.failed_attempts["joules"] == 1
 
