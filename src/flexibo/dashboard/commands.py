@@ -41,8 +41,9 @@ def copyable_commands(url: str, name: str, origin: Mapping[str, Any]) -> dict[st
 
 
 def _absolute(url: str) -> str:
-    """A URL that names the same SQLite file in every folder."""
+    """A URL that names the same SQLite file in every folder, without dots."""
     scheme, sign, path = url.partition(":///")
-    if not scheme.startswith("sqlite") or not sign or not path or path.startswith((":", "/")):
+    if not scheme.startswith("sqlite") or not sign or not path or path.startswith(":"):
         return url
-    return f"{scheme}:///{Path(path).expanduser().absolute()}"
+    file = Path(path).expanduser().absolute()
+    return f"{scheme}:///{file.resolve() if '..' in file.parts else file}"

@@ -34,6 +34,16 @@ def test_a_relative_file_is_named_by_its_whole_path(tmp_path: Path, monkeypatch:
     assert f"sqlite:///{tmp_path}/study.db" in copyable_commands("sqlite:///study.db", "net", {})["end"]
 
 
+@pytest.mark.parametrize("path", ["../study.db", "{folder}/inner/../study.db", "link/../study.db"])
+def test_a_file_above_is_named_without_dots(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "inner" / "link").symlink_to(tmp_path / "other")
+    monkeypatch.chdir(tmp_path / "inner")
+    found = copyable_commands(f"sqlite:///{path.format(folder=tmp_path)}", "net", {})["end"]
+    assert shlex.split(found)[1] == f"sqlite:///{tmp_path.resolve()}/study.db"
+
+
 def test_passwords_are_not_part_of_commands() -> None:
     found = copyable_commands("postgresql://ada:secret@board/studies", "net", FILE)
     assert "secret" not in str(found)
