@@ -51,8 +51,8 @@ def is_noisy(rows: Sequence[DesignRow], name: str) -> bool:
 
 
 def _blur(row: DesignRow, name: str) -> float:
-    """Differences much smaller than this need no digits."""
-    return (row.spreads[name] or 0.0) if row.readings[name] else row.deviations[name]
+    """Differences much smaller than this need no digits: of predictions, since measured designs would look dominated."""
+    return 0.0 if row.readings[name] else row.deviations[name]
 
 
 def value_cell(row: DesignRow, name: str, *, digits: int, noisy: bool) -> str:

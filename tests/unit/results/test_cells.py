@@ -42,3 +42,12 @@ def test_options_that_do_not_vary_are_said_once() -> None:
     assert constants_line(rows)[0].endswith("mode=fast")
     assert constants_line(rows[:1]) == []
     assert plain_table(rows, value_columns(rows, "a", ["a"]), ["note"]).splitlines()[-1] == "note"
+
+
+def test_measured_values_that_differ_look_different_however_their_readings_spread() -> None:
+    rows = [row(0.912_341, 5, spread=0.03), row(0.912_344, 5, spread=0.03)]
+    (column,) = value_columns(rows, "a", ["a"])
+    assert [cell.split()[0] for cell in column.cells] == ["0.912341", "0.912344"]
+    predicted = [row(0.912_341, 0, deviation=0.03), row(0.912_344, 0, deviation=0.03)]
+    (column,) = value_columns(predicted, "a", ["a"])
+    assert [cell.split()[0] for cell in column.cells] == ["~0.9123", "~0.9123"]
