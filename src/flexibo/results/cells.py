@@ -51,7 +51,7 @@ def is_noisy(rows: Sequence[DesignRow], name: str) -> bool:
 
 
 def _blur(row: DesignRow, name: str) -> float:
-    """Differences much smaller than this need no digits: of predictions, since measured designs would look dominated."""
+    """Differences much smaller than this need no digits. Measured values have all: designs would look dominated."""
     return 0.0 if row.readings[name] else row.deviations[name]
 
 
