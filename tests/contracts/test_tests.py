@@ -25,7 +25,8 @@ def modules() -> list[Path]:
 
 def matches(path: Path) -> Iterator[tuple[int, str]]:
     """The texts that a test file expects in errors and warnings, with their lines."""
-    for call in ast.walk(ast.parse(path.read_text())):
+    text = path.read_text()
+    for call in ast.walk(ast.parse(text)) if "match" in text else ():
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
             continue
         if call.func.attr not in ("raises", "warns"):
@@ -50,6 +51,14 @@ def test_no_test_expects_a_sentence_of_an_error_or_warning() -> None:
         if PROSE.search(text)
     ]
     assert found == []
+
+
+def test_marks_of_make_rest_are_named_in_the_files_of_their_tests() -> None:
+    """`make rest` collects only the files that name one of its marks."""
+    named = re.compile(r"mark\.(slow|torch|botorch|rivals)\b")
+    shared = [path for path in TESTS.rglob("*.py") if not path.name.startswith("test_")]
+    assert [str(path.relative_to(TESTS)) for path in shared if named.search(path.read_text())] == []
+    assert not any("add_marker" in path.read_text() for path in shared)
 
 
 @pytest.mark.parametrize(

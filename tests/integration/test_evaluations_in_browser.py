@@ -21,6 +21,13 @@ pytestmark = pytest.mark.slow
 HARM = "<img src=x onerror='window.harm=1'>"
 TABLE = "document.flexiboDashboard.page.evaluations"
 ROWS = "return [...document.querySelectorAll('.evaluations .tabulator-row')].map((row) => row.innerText)"
+HOLDER = "document.querySelector('.tabulator-tableholder')"
+SEEN = f"""(() => {{
+  const frame = {HOLDER}.getBoundingClientRect();
+  const inside = (row) => row.getBoundingClientRect().bottom > frame.top && row.getBoundingClientRect().top < frame.bottom;
+  return [...document.querySelectorAll('.evaluations .tabulator-row')].filter(inside).map((row) => row.innerText);
+}})()"""
+"""The rows that the reader sees; some more are drawn around them."""
 COUNT = f"return {TABLE}.parts.said.innerText"
 
 
@@ -41,12 +48,14 @@ def url(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path}/study.db"
 
 
-def opened(chrome: Browser, running: Running, evaluations: int) -> None:
-    wait_until(running.study, "the study is read")
+def opened(chrome: Browser, running: Running, evaluations: int, name: str = "study") -> None:
+    """Open the page and wait until the table has said how many rows it has, and has drawn the first of them."""
+    wait_until(lambda: running.study(name), "the study is read")
     chrome.open(running.address)
     wait_for(chrome, "return document.flexiboDashboard?.page?.evaluations", "the page")
-    chrome.run(f"{TABLE}.element.scrollIntoView()")
-    wait_for(chrome, f"return {TABLE}.table?.getDataCount() === {evaluations}", "all rows")
+    # Pictures that are drawn above it push the table out of sight again, where it asks for nothing.
+    drawn = f"return {TABLE}.table?.getDataCount() === {evaluations} && {TABLE}.parts.said.innerText && ({SEEN}).length"
+    wait_for(chrome, f"{TABLE}.element.scrollIntoView(); {drawn}", "all rows")
 
 
 def choose(chrome: Browser, place: int, value: str) -> None:
@@ -88,17 +97,18 @@ def test_news_keep_the_place_the_order_and_the_filter_of_the_reader(chrome: Brow
         opened(chrome, running, 600)
         chrome.run(f"{TABLE}.table.setSort('value', 'desc')")
         choose(chrome, 0, "energy")
-        holder = "document.querySelector('.tabulator-tableholder')"
-        chrome.run(f"{holder}.scrollTop = 3000")
-        before = wait_for(chrome, f"return {holder}.scrollTop > 2900 && ({ROWS[7:]})", "a place further down")
+        wait_for(chrome, lambda: " of 600" in chrome.run(COUNT), "the filter")
+        chrome.run(f"{HOLDER}.scrollTop = 3000")
+        before = set(wait_for(chrome, f"return {HOLDER}.scrollTop > 2900 && {SEEN}", "a place further down"))
         asked = study.ask()
         assert asked is not None
-        wait_for(chrome, f"return {TABLE}.rows.size === 601", "the new row")
+        in_table = f"{TABLE}.table.getRows().map((row) => row.getData()).find((row) => row.id === 600)"
+        wait_for(chrome, f"return {in_table}", "the new row")
         study.fail(asked, "board on fire", cost=1.0)
-        wait_for(chrome, f"return {TABLE}.rows.get(600)?.state === 'failed'", "its new state")
-        assert chrome.run(f"return {holder}.scrollTop") == pytest.approx(3000, abs=40), "within a row"
+        wait_for(chrome, f"return {in_table}?.state === 'failed'", "its new state")
+        wait_for(chrome, lambda: before & set(chrome.run(f"return {SEEN}")), "the same rows are seen")
+        assert chrome.run(f"return {HOLDER}.scrollTop") == pytest.approx(3000, abs=40), "within a row"
         assert chrome.run(f"return {TABLE}.table.getSorters()[0].field") == "value"
-        assert set(before) & set(chrome.run(ROWS)), "the same rows are seen"
         objectives = f"return [...new Set({TABLE}.table.getRows('active').map((row) => row.getData().objective))]"
         assert chrome.run(objectives) == ["energy"]
         chrome.driver.get("about:blank")
@@ -113,11 +123,7 @@ def test_hostile_texts_are_text_in_every_cell_and_in_the_details(chrome: Browser
         study.tell(study.ask(), 1.0, cost=1.0)
         study.note(HARM)
     with dashboard(url) as running:
-        wait_until(lambda: running.study(HARM), "the study is read")
-        chrome.open(running.address)
-        wait_for(chrome, "return document.flexiboDashboard?.page?.evaluations", "the page")
-        chrome.run(f"{TABLE}.element.scrollIntoView()")
-        wait_for(chrome, f"return {TABLE}.table?.getDataCount() === 4", "all rows")
+        opened(chrome, running, 4, HARM)
         assert any(HARM in row for row in chrome.run(ROWS))
         assert HARM in chrome.run("return document.querySelector('.evaluations .tabulator-headers').innerText")
         chrome.run("document.querySelectorAll('.evaluations .opens')[3].click()")
@@ -155,11 +161,7 @@ def test_a_command_is_copied_as_it_is_shown(chrome: Browser, url: str) -> None:
     with Study({"x": [value, "b"]}, ["a", "b"], name="a b'c", storage=url, seed=0, n_initial=2, budget=4) as study:
         study.run({"a": lambda d: (1.0, 1.0), "b": lambda d: (2.0, 1.0)}, progress=False)
     with dashboard(url) as running:
-        wait_until(lambda: running.study("a b'c"), "the study is read")
-        chrome.open(running.address)
-        wait_for(chrome, "return document.flexiboDashboard?.page?.evaluations", "the page")
-        chrome.run(f"{TABLE}.element.scrollIntoView()")
-        wait_for(chrome, f"return {TABLE}.table?.getDataCount() > 0", "rows")
+        opened(chrome, running, 4, "a b'c")
         rows = f"return {TABLE}.table.getRows().map((row) => row.getData()).find((row) => row.o0 !== 'b').id"
         chrome.run(f"{TABLE}.open({chrome.run(rows)})")
         command = wait_for(chrome, "return document.querySelector('.chosen .command code')?.textContent", "a command")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 import pytest
@@ -16,8 +17,9 @@ from flexibo.history.state import BYTES_BESIDE, packed, restore
 from flexibo.optimizer import Stop
 
 
+@cache
 def busy_study() -> Study:
-    """A study in which everything that a history records has happened."""
+    """A study in which everything that a history records has happened; no test changes it."""
     objectives = [Objective("a", options=["x"]), Objective("b", noisy=True), Objective("c", retries=2)]
     study = Study({"x": (0.0, 1.0), "k": ["p", "q"]}, objectives, budget=1000, seed=0, n_initial=3)
     study.add({"x": 0.5, "k": "q"}, {"a": 1.0, "b": 2.0}, cost={"a": 1.0, "b": 2.0})
