@@ -24,8 +24,9 @@ ROWS = "return [...document.querySelectorAll('.evaluations .tabulator-row')].map
 HOLDER = "document.querySelector('.tabulator-tableholder')"
 SEEN = f"""(() => {{
   const frame = {HOLDER}.getBoundingClientRect();
-  const inside = (row) => row.getBoundingClientRect().bottom > frame.top && row.getBoundingClientRect().top < frame.bottom;
-  return [...document.querySelectorAll('.evaluations .tabulator-row')].filter(inside).map((row) => row.innerText);
+  const inside = ({{ top, bottom }}) => bottom > frame.top && top < frame.bottom;
+  const rows = [...document.querySelectorAll('.evaluations .tabulator-row')];
+  return rows.filter((row) => inside(row.getBoundingClientRect())).map((row) => row.innerText);
 }})()"""
 """The rows that the reader sees; some more are drawn around them."""
 COUNT = f"return {TABLE}.parts.said.innerText"
