@@ -10,8 +10,10 @@ PYTEST = OMP_NUM_THREADS=1 $(CPU) $@ sh tests/again.sh $(BIN)/python -m pytest -
 MORE = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 QUICK = not slow and not long and not torch and not botorch and not rivals
 REST = (slow or torch or botorch or rivals) and not long
-# Only these files have such tests: each process imports them alone rather than all test modules.
-REST_FILES = $(shell grep -rlE 'mark\.(slow|torch|botorch|rivals)\b' tests --include='test_*.py' | sort)
+# Only these files have such tests: each process imports them alone rather than all test modules. Files with the longest
+# tests begin, so that none of them runs alone in the end.
+MARKED = grep -rlE 'mark\.(slow|torch|botorch|rivals)\b' --include='test_*.py'
+REST_FILES = $(shell $(MARKED) tests/integration | sort; $(MARKED) tests --exclude-dir=integration | sort)
 INSTALL = sh tests/install.sh $(BIN)/python
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Tests start hundreds of processes: without bytecode each of them would compile all that it imports.
@@ -47,7 +49,8 @@ test: $(STAMPS)/test  ## the tests: everything that needs no training, third-par
 	$(PYTEST) auto --dist worksteal -m "$(QUICK)"
 
 rest: $(STAMPS)/bench  ## the other tests: slow ones, networks, third-party optimisers, clusters, browsers
-	FLEXIBO_BUILT_DOCS=$(CURDIR)/build/docs $(PYTEST) $(MORE) --dist loadfile -m "$(REST)" $(REST_FILES)
+	FLEXIBO_BUILT_DOCS=$(CURDIR)/build/docs $(PYTEST) $(MORE) --dist loadfile --no-loadscope-reorder \
+		-m "$(REST)" $(REST_FILES)
 
 check: export AGAIN := 1
 check: export CPU_LOG := $(CURDIR)/build/cpu-minutes

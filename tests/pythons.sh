@@ -1,7 +1,7 @@
 #!/bin/sh
 # Run contracts, laws, golden questions and the command line on the oldest and the newest supported Python that is
 # installed, unless it is the current one. The other tests depend on the Python version through these parts only.
-# Variants of a test, which run the same code with other numbers, are left out.
+# Variants of a test, which run the same code with other numbers, are left out, and laws are tried with few examples.
 # pythons.sh --install: only make their environments.
 set -eu
 only="${1:-}"
@@ -32,6 +32,7 @@ tested() {
   fi
   [ "$only" != --install ] || return 0
   sh tests/again.sh "$env/bin/python" -c "$run" -q -m "not slow and not long and not variant" \
+    --hypothesis-profile=few \
     -o cache_dir="$env/.pytest_cache" tests/contracts tests/laws tests/golden tests/unit/cli
 }
 

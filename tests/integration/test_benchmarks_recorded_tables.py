@@ -109,8 +109,9 @@ def test_long_trainings_are_capped(data_folder: Path) -> None:
 
 
 def test_all_tables_are_complete(data_folder: Path) -> None:
-    broken = {row.dataset.name for row in status(data_folder) if not row.complete and (row.present or row.fault)}
-    missing = {row.dataset.name for row in status(data_folder) if not row.present}
+    rows = status(data_folder)
+    broken = {row.dataset.name for row in rows if not row.complete and (row.present or row.fault)}
+    missing = {row.dataset.name for row in rows if not row.present}
     assert not broken
     assert missing <= HPO_BENCH
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.laws.effort import examples
 
 from flexibo import Study
 from flexibo.errors import InvalidValueError
@@ -89,7 +90,7 @@ def state(history: History) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(STEPS)
 def test_a_study_that_is_opened_again_is_the_one_that_was_changed(steps: list[Any]) -> None:
     storage = MemoryStorage()
@@ -106,7 +107,7 @@ def test_a_study_that_is_opened_again_is_the_one_that_was_changed(steps: list[An
         assert design in study.space
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(STEPS)
 def test_a_snapshot_of_a_changed_study_is_its_replay(steps: list[Any]) -> None:
     study, _ = lived(steps, MemoryStorage())
@@ -118,7 +119,7 @@ def test_a_snapshot_of_a_changed_study_is_its_replay(steps: list[Any]) -> None:
     assert list(begun.events) == events
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(STEPS, WISHES)
 def test_a_change_again_is_no_change_and_what_was_measured_stays(steps: list[Any], wish: dict[str, Any]) -> None:
     study, _ = lived(steps, MemoryStorage())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.laws.effort import examples
 
 from flexibo._internal.arrays import FloatArray
 from flexibo.pareto import hypervolume, non_dominated
@@ -30,7 +31,7 @@ cases = {
 }
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(**cases)
 def test_a_confident_design_is_on_the_front_and_one_that_is_ruled_out_is_not(
     seed: int, m: int, n: int, known: float
@@ -42,7 +43,7 @@ def test_a_confident_design_is_on_the_front_and_one_that_is_ruled_out_is_not(
         assert standing != "ruled out" or not on_front[i]
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(**cases)
 def test_what_is_not_confident_may_be_dominated_and_what_is_not_ruled_out_may_be_on_the_front(
     seed: int, m: int, n: int, known: float
@@ -55,7 +56,7 @@ def test_what_is_not_confident_may_be_dominated_and_what_is_not_ruled_out_may_be
         assert (standing == "confident") == non_dominated(unlucky)[i]
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(**cases)
 def test_what_is_reported_misses_at_most_the_gap(seed: int, m: int, n: int, known: float) -> None:
     sure, losses, rng = boxes(seed, m, n, known)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.laws.effort import examples
 
 from flexibo import Objective, Space, Study
 from flexibo.pareto import hypervolume
@@ -48,7 +49,7 @@ def volume(study: Study) -> float:
 
 
 @given(READINGS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_the_confirmed_front_never_shrinks_when_an_exact_reading_is_added(
     rows: list[tuple[int, str, str, float]],
 ) -> None:
@@ -61,7 +62,7 @@ def test_the_confirmed_front_never_shrinks_when_an_exact_reading_is_added(
 
 
 @given(READINGS, st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_the_values_of_a_confirmed_design_are_its_readings(
     rows: list[tuple[int, str, str, float]], noisy: bool
 ) -> None:
@@ -80,7 +81,7 @@ def test_the_values_of_a_confirmed_design_are_its_readings(
 
 
 @given(READINGS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_rows_have_distinct_numbers_and_designs_and_only_what_is_complete_is_confirmed(
     rows: list[tuple[int, str, str, float]],
 ) -> None:

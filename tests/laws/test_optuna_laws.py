@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.samplers import RandomSampler
 from optuna.trial import TrialState, create_trial
+from tests.laws.effort import examples
 
 from flexibo import Categorical, Integer, Ordinal, Real, Space, Study
 from flexibo.integrations.optuna import from_optuna, to_optuna
@@ -83,7 +84,7 @@ def test_every_value_of_an_option_returns(option: Any, seed: int) -> None:
     assert parameter.value(param) == design["x"]
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(TEXTS.filter(bool), options(), min_size=1, max_size=4), st.integers(0, 2**31), st.integers(1, 8))
 def test_confirmed_designs_return_with_their_values(some: dict[str, Any], seed: int, count: int) -> None:
     study = Study(Space(some), ["a", "b"])
@@ -95,7 +96,7 @@ def test_confirmed_designs_return_with_their_values(some: dict[str, Any], seed: 
     assert [(dict(result.design), dict(result.values)) for result in known.results] == expected
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(TEXTS.filter(bool), distributions(), min_size=1, max_size=4), st.integers(0, 2**31))
 def test_complete_trials_return_and_none_is_added_twice(some: dict[str, Any], seed: int) -> None:
     study = optuna.create_study(directions=["minimize", "maximize"], sampler=RandomSampler(seed=seed))

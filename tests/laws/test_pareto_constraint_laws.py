@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from tests.laws.effort import examples
 
 from flexibo.pareto import pareto_region, pinned_gains
 
@@ -66,7 +67,7 @@ def studies(draw, fewest=0, most=3):
 
 
 @given(studies())
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=examples(15))
 def test_pinning_never_enlarges_the_region_and_the_gain_is_what_it_shrinks_by(study):
     volume, gains = study.region().volume, study.gains()
     for i in range(len(study.lower)):
@@ -78,7 +79,7 @@ def test_pinning_never_enlarges_the_region_and_the_gain_is_what_it_shrinks_by(st
 
 
 @given(studies(fewest=1))
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=examples(20))
 def test_a_pure_constraint_that_its_box_decides_gains_exactly_nothing(study):
     gains = study.gains()
     for j in {*range(len(study.limits))} - {*study.optimised}:
@@ -87,7 +88,7 @@ def test_a_pure_constraint_that_its_box_decides_gains_exactly_nothing(study):
 
 
 @given(studies(most=0))
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=examples(20))
 def test_limits_that_nobody_can_break_make_no_difference_bit_for_bit(study):
     n = len(study.limits)
     reference = study.reference[np.argsort(study.optimised)]
@@ -99,7 +100,7 @@ def test_limits_that_nobody_can_break_make_no_difference_bit_for_bit(study):
 
 
 @given(studies())
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=examples(20))
 def test_the_region_of_the_living_is_the_region_of_all(study):
     region = study.region()
     alive = region.alive
@@ -112,7 +113,7 @@ def test_the_region_of_the_living_is_the_region_of_all(study):
 
 
 @given(studies(), st.data())
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=examples(20))
 def test_rebuilding_who_is_alive_after_a_pin_makes_no_difference(study, data):
     i = data.draw(st.integers(0, len(study.lower) - 1))
     before = study.region().alive
@@ -123,7 +124,7 @@ def test_rebuilding_who_is_alive_after_a_pin_makes_no_difference(study, data):
 
 
 @given(studies(), st.data())
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=examples(20))
 def test_scaling_an_objective_multiplies_all_gains_and_scaling_a_constraint_changes_none(study, data):
     j = data.draw(st.integers(0, len(study.limits) - 1))
     scale = np.ones(len(study.limits))
@@ -140,7 +141,7 @@ def test_scaling_an_objective_multiplies_all_gains_and_scaling_a_constraint_chan
 
 
 @given(studies(), st.data())
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=examples(15))
 def test_permuting_the_quantities_permutes_the_gains(study, data):
     n = len(study.limits)
     order = data.draw(st.permutations(range(n)))
@@ -154,13 +155,13 @@ def test_permuting_the_quantities_permutes_the_gains(study, data):
 
 
 @given(studies())
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=examples(15))
 def test_a_region_that_is_handed_over_changes_no_bit_of_the_gains(study):
     np.testing.assert_array_equal(study.gains(region=study.region()), study.gains())
 
 
 @given(studies())
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=examples(15))
 def test_a_stricter_limit_never_enlarges_what_may_be_reached(study):
     stricter = replace(study, limits=study.limits - 0.25)
     before, after = study.region(), stricter.region()

@@ -2,6 +2,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from tests.laws.effort import examples
 
 from flexibo.pareto import hypervolume, pareto_region, pinned_gains
 
@@ -35,7 +36,7 @@ def pin(lower, mu, upper, keys, i, bundle):
 
 
 @given(studies())
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 def test_pinning_never_enlarges_the_region_and_the_gain_is_what_it_shrinks_by(study):
     lower, mu, upper, reference, keys = study
     bundles = bundles_of(len(reference))
@@ -49,7 +50,7 @@ def test_pinning_never_enlarges_the_region_and_the_gain_is_what_it_shrinks_by(st
 
 
 @given(studies())
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 def test_the_region_of_the_living_is_the_region_of_all(study):
     lower, _, upper, reference, _ = study
     region = pareto_region(lower, upper, reference)
@@ -64,7 +65,7 @@ def test_the_region_of_the_living_is_the_region_of_all(study):
 
 
 @given(studies(), st.data())
-@settings(deadline=None, max_examples=35)
+@settings(deadline=None, max_examples=examples(35))
 def test_rebuilding_who_is_alive_after_a_pin_makes_no_difference(study, data):
     lower, mu, upper, reference, keys = study
     i = data.draw(st.integers(0, len(lower) - 1))
@@ -78,7 +79,7 @@ def test_rebuilding_who_is_alive_after_a_pin_makes_no_difference(study, data):
 
 
 @given(studies(shared_options=False))
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 def test_nobody_outside_the_scored_set_gains(study):
     lower, mu, upper, reference, keys = study
     region = pareto_region(lower, upper, reference)
@@ -93,7 +94,7 @@ def test_nobody_outside_the_scored_set_gains(study):
 
 
 @given(studies(), st.data())
-@settings(deadline=None, max_examples=35)
+@settings(deadline=None, max_examples=examples(35))
 def test_scaling_an_axis_multiplies_all_gains_by_one_constant(study, data):
     lower, mu, upper, reference, keys = study
     bundles = bundles_of(len(reference))
@@ -105,7 +106,7 @@ def test_scaling_an_axis_multiplies_all_gains_by_one_constant(study, data):
 
 
 @given(studies(), st.data())
-@settings(deadline=None, max_examples=35)
+@settings(deadline=None, max_examples=examples(35))
 def test_permuting_candidates_permutes_gains(study, data):
     lower, mu, upper, reference, keys = study
     bundles = bundles_of(len(reference))
@@ -116,7 +117,7 @@ def test_permuting_candidates_permutes_gains(study, data):
 
 
 @given(studies(), st.data())
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 def test_permuting_objectives_permutes_gains(study, data):
     lower, mu, upper, reference, keys = study
     n = len(reference)

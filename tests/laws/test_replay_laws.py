@@ -4,6 +4,7 @@ import json
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.laws.effort import examples
 
 from flexibo import Objective, Space, Study
 from flexibo.history import History
@@ -14,7 +15,7 @@ SPACE = Space({"x": (0.0, 1.0), "k": ["a", "b", "c"], "w": [1, 2, 4]})
 OBJECTIVES = [Objective("f", "max", options=["x", "k"]), Objective("g"), Objective("h", measured_with="g")]
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(
     st.lists(
         st.sampled_from(["tell", "tell", "tell", "fail", "release", "hold", "add", "enqueue", "dequeue"]), max_size=10
@@ -56,7 +57,7 @@ def test_a_replayed_study_equals_the_live_one(actions: list[str], seed: int) -> 
     assert again.ask() == live.ask()
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=examples(5), deadline=None)
 @given(st.integers(0, 1000))
 def test_events_survive_json(seed: int) -> None:
     study = Study(SPACE, OBJECTIVES, n_initial=2, seed=seed, budget=50, candidates=30)

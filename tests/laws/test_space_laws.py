@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tests.laws.effort import examples
 
 from flexibo.space import Categorical, Design, Integer, Option, Ordinal, Real, Space
 
-SETTINGS = settings(max_examples=20, deadline=None)
+SETTINGS = settings(max_examples=examples(20), deadline=None)
 NAMES = ["a", "b", "c", "d", "e"]
 texts = st.text('ab="\\\n\0 é€😀', max_size=3)  # all of Unicode takes seconds to load
 finite_floats = st.floats(-1e6, 1e6, allow_nan=False)

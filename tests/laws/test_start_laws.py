@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.laws.effort import examples
 
 from flexibo import Space, Study
 from flexibo.optimizer.start import FEWEST, MOST, MOST_CHEAP, SHARE
@@ -12,7 +13,7 @@ SPACE = Space({"x": (0.0, 1.0), "kind": ["a", "b", "c"], "n": (1, 9)})
 PRICES = st.lists(st.floats(0.01, 100.0), min_size=2, max_size=4)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(
     prices=PRICES,
     designs=st.floats(1.0, 60.0),

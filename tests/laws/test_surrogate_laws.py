@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.laws.effort import examples
 
 from flexibo.surrogates import GaussianProcess, Hyperparameters, RandomForest, Reach, hull, interval, joint
 from flexibo.surrogates.truncated import within
 
-LAW = settings(max_examples=20, deadline=None, derandomize=True)
-SLOW_LAW = settings(max_examples=5, deadline=None, derandomize=True)
+LAW = settings(max_examples=examples(20), deadline=None, derandomize=True)
+SLOW_LAW = settings(max_examples=examples(5), deadline=None, derandomize=True)
 seeds = st.integers(0, 2**32 - 1)
 kernels = st.sampled_from(["matern52", "squared-exponential"])
 rows = st.integers(1, 25)

@@ -34,7 +34,7 @@ def complete(folder: Path) -> None:
         path.write_text(",".join(dataset.columns) + "\n" + line * dataset.n_rows, encoding="utf-8")
 
 
-@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("width", [80, pytest.param(120, marks=pytest.mark.variant)])
 def test_tables_that_are_there_take_one_line_each(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
 ) -> None:
@@ -59,7 +59,7 @@ def test_tables_that_are_there_take_one_line_each(
     assert len(json.loads(told(capsys, monkeypatch, "--json")[0])) == len(DATASETS)
 
 
-@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("width", [80, pytest.param(120, marks=pytest.mark.variant)])
 def test_what_is_missing_is_told_with_its_origin_and_fits_the_screen(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
 ) -> None:

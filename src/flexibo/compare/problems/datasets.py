@@ -290,7 +290,8 @@ def _status(dataset: RecordedDataset, folder: Path | None) -> Status:
     if not header:
         return Status(dataset, present=True, fault="it begins with an empty line or is empty")
     missing = [name for name in dataset.columns if name not in header]
-    empty = {name: sum(1 for row in rows if not "".join(row[at : at + 1])) for at, name in enumerate(header)}
+    gaps = [row for row in rows if len(row) < len(header) or not all(row)]
+    empty = {name: sum(1 for row in gaps if not "".join(row[at : at + 1])) for at, name in enumerate(header)}
     fault = ""
     if missing:
         fault = f"it lacks the columns {', '.join(map(repr, missing))}"
