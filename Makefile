@@ -58,7 +58,8 @@ check: fresh  ## everything that CI runs
 	$(MAKE) -j3 --output-sync=target $(STAMPS)/pythons types docs wheel lint layers
 	$(MAKE) test
 	$(MAKE) -j2 --output-sync=target pythons $(STAMPS)/bench
-	$(MAKE) rest compare sum
+	$(MAKE) -j2 --output-sync=line rest compare
+	$(MAKE) sum
 
 check-all: check  ## and what takes too long for every run: many repeats of statistical claims, a real SLURM
 	$(PYTEST) auto --dist worksteal -m long tests

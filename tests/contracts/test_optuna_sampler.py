@@ -33,6 +33,7 @@ class TestFlexiBOSampler(BasicSamplerTestCase, RelativeSamplerTestCase, MultiObj
         return lambda: FlexiBOSampler(seed=0, n_startup_trials=2, candidates=50)
 
 
+@pytest.mark.long  # its own code is tested in tests/unit/integrations/optuna
 class TestExactFlexiBOSampler(RelativeSamplerTestCase):
     @pytest.fixture
     def sampler(self) -> Callable[[], BaseSampler]:

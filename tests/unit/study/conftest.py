@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import pytest
@@ -23,9 +24,14 @@ def make_study(space: Space, objectives: list[Objective]) -> Callable[..., Study
     return make
 
 
-@pytest.fixture
-def contents() -> list[dict[str, Any]]:
-    """The events of a study, as a storage gives them."""
+@cache
+def _events() -> str:
     storage = MemoryStorage()
     filled(storage)
-    return json.loads(json.dumps(storage.read()))  # type: ignore[no-any-return]
+    return json.dumps(storage.read())
+
+
+@pytest.fixture
+def contents() -> list[dict[str, Any]]:
+    """The events of a study, as a storage gives them; a test may change them."""
+    return json.loads(_events())  # type: ignore[no-any-return]
