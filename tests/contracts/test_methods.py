@@ -21,7 +21,7 @@ NAMES = [method.name for method in flexibo.list_methods()]
 DISTINCT = [name for name in NAMES if not is_variant(name)]
 SCORING = [name for name in DISTINCT if isinstance(METHODS[name], ScoringMethod)]
 EACH = [name if name == "flexibo" else pytest.param(name, marks=pytest.mark.variant) for name in NAMES]
-"""On other Pythons every method runs once, and its golden questions; the rest of its contract is that of one of them."""
+"""On other Pythons every method runs once, and its golden questions are asked."""
 SPACE = Space({"x": (0.0, 1.0), "width": [8, 16, 32, 64], "kind": ["a", "b"]})
 FUNCTIONS: dict[str, Callable[[Design], Any]] = {
     "error": lambda d: (1 / d["width"] + 0.05 * (d["kind"] == "a"), 2.0),

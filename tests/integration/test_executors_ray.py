@@ -335,7 +335,10 @@ def test_a_function_that_holds_the_interpreter_is_not_taken_for_frozen_on_this_m
         executor._lease, executor._engine._beat = LEASE_SECONDS, LEASE_SECONDS / 4  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(("name", "attack"), [("raylet", signal.SIGKILL), ("gcs_server", signal.SIGSTOP)])
+@pytest.mark.parametrize(
+    ("name", "attack"),
+    [("raylet", signal.SIGKILL), pytest.param("gcs_server", signal.SIGSTOP, marks=pytest.mark.long)],
+)
 def test_a_cluster_that_dies_or_freezes_is_told_in_one_sentence_and_what_ran_is_given_back(
     name: str, attack: signal.Signals, tmp_path: Path
 ) -> None:
