@@ -61,7 +61,7 @@ check: fresh  ## everything that CI runs
 	$(MAKE) -j2 --output-sync=line rest compare
 	$(MAKE) sum
 
-check-all: check  ## and what takes too long for every run: many repeats of statistical claims, a real SLURM
+check-all: check  ## and what takes too long for every run: repeats of statistical claims, long attacks, a real SLURM
 	$(PYTEST) auto --dist worksteal -m long tests
 
 fresh: $(STAMPS)/test
