@@ -1,16 +1,8 @@
-"""Modules that need torch or a tracker are not collected for their doctests where it is not installed.
-
-The thousands of tests that are collected stay until the end. The garbage collector is told so: otherwise it looks at
-all of them again and again.
-"""
+"""Modules that need torch or a tracker are not collected for their doctests where it is not installed."""
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Generator
 from importlib.util import find_spec
-
-import pytest
 
 SYSTEMS = "src/flexibo/systems"
 NEED_TORCH = (
@@ -26,15 +18,3 @@ TRACKERS = ("mlflow", "tensorboard", "wandb")
 
 collect_ignore_glob = [] if find_spec("torch") else [f"{SYSTEMS}/{module}" for module in NEED_TORCH]
 collect_ignore_glob += [f"src/flexibo/integrations/{name}.py" for name in TRACKERS if not find_spec(name)]
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, object, object]:
-    """Collect no garbage meanwhile, and leave out what is there afterwards."""
-    gc.disable()
-    try:
-        return (yield)
-    finally:
-        gc.collect()
-        gc.freeze()
-        gc.enable()

@@ -42,9 +42,9 @@ def names() -> list[Any]:
 
 
 def _marks(name: str) -> list[pytest.MarkDecorator]:
-    """Variants run the same code with other numbers; those of random forests take seconds each."""
-    variant = is_variant(name)
-    return [pytest.mark.variant] * variant + [pytest.mark.slow] * (variant and "-rf-" in name)
+    """Variants run the same code with other numbers; random forests take seconds each, and grow in scikit-learn."""
+    variant, forest = is_variant(name), "-rf-" in name
+    return [pytest.mark.variant] * (variant or forest) + [pytest.mark.slow] * (variant and forest)
 
 
 @pytest.mark.parametrize("method", names())
