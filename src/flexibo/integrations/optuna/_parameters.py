@@ -169,20 +169,27 @@ def _stepped(distribution: Any, step: int) -> int | float:
 
 def _told_apart(choices: Sequence[Any]) -> list[int]:
     """The places of the choices that Optuna tells apart: of equal ones, as 1 and True, it finds the first."""
-    return [place for place, choice in enumerate(choices) if choice not in choices[:place]]
+    first: dict[Any, int] = {}
+    try:
+        for place, choice in enumerate(choices):
+            first.setdefault(choice, place)
+    except TypeError:  # such as lists, of which there are few
+        return [place for place, choice in enumerate(choices) if choice not in choices[:place]]
+    return list(first.values())
 
 
 def _levels(choices: Sequence[Any]) -> list[Level]:
     """A value for each choice that Optuna tells apart; what is no value becomes text."""
-    levels: list[Level] = []
+    levels: dict[Level, None] = {}
     for place in _told_apart(choices):
         level = choices[place]
-        try:
-            Categorical([level])
-        except FlexiBOError:
-            level = str(level)
-        levels.append(f"{level} ({place})" if level in levels else level)
-    return levels
+        if not isinstance(level, str | bool | int):
+            try:
+                Categorical([level])
+            except FlexiBOError:
+                level = str(level)
+        levels[f"{level} ({place})" if level in levels else level] = None
+    return list(levels)
 
 
 def _listed(option: Option) -> Sequence[Level]:

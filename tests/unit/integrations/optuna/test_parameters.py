@@ -37,6 +37,32 @@ def test_values_become_values_of_the_parameter_and_back() -> None:
     assert steps.param(0.3) == 0.3
 
 
+def test_thousands_of_choices_are_not_compared_with_each_other() -> None:
+    class Counting(str):
+        comparisons = 0
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            Counting.comparisons += 1
+            return str.__eq__(self, other)
+
+    choices = [Counting(f"v{number}") for number in range(2000)]
+    distribution = CategoricalDistribution(choices)
+    Counting.comparisons = 0
+    parameter = Parameter.of("c", distribution)
+    assert parameter.param("v7") == "v7"
+    assert parameter.value("v7") == "v7"
+    assert Counting.comparisons < 10 * len(choices)
+
+
+def test_choices_that_cannot_be_hashed_are_told_apart() -> None:
+    with pytest.warns(UserWarning, match="persistent"):
+        distribution = CategoricalDistribution([[1], [2], [1]])  # type: ignore[list-item]
+    parameter = Parameter.of("c", distribution)
+    assert parameter.option == Categorical(["[1]", "[2]"])
+    assert parameter.param("[2]") == [2]
+
+
 def test_values_outside_of_the_distribution_have_no_counterpart() -> None:
     assert Parameter.of("x", FloatDistribution(0.0, 1.0)).value(2.0) is None
     assert Parameter.of("x", FloatDistribution(0.0, 1.0)).value(math.nan) is None
