@@ -20,6 +20,8 @@ ASSETS = Path(__file__).parents[1] / "assets"
 FILES = sorted(ASSETS.glob("study-schema-*.db"))
 EXPECTED = {1: ("lenet", 30, 175.0, 11), 2: ("net", 56, 28.5, 20), 3: ("net", 56, 28.5, 20)}
 """By version: the name of the study, its events, what it spent, its measurements."""
+CHANGED, CHANGED_HAS = ASSETS / "study-changed.db", ("net", 74, 31.5, 26)
+"""The study of the last version after two changes: an option, an objective and a limit more, a narrower range."""
 
 
 def version_of(path: Path) -> int:
@@ -51,9 +53,9 @@ def test_there_is_a_study_of_every_version() -> None:
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*FILES, CHANGED], ids=lambda path: path.stem)
 def test_a_study_of_any_version_opens_with_its_numbers_and_continues(path: Path, kind: str, tmp_path: Path) -> None:
-    name, events, spent, measurements = EXPECTED[version_of(path)]
+    name, events, spent, measurements = CHANGED_HAS if path == CHANGED else EXPECTED[version_of(path)]
     url = copied(path, kind, tmp_path)
     before = SQLStorage(url, name, create=False).read()
     assert [study.events for study in stored_studies(url)] == [events]
@@ -77,3 +79,16 @@ def test_a_study_of_any_version_opens_with_its_numbers_and_continues(path: Path,
 def test_the_stored_studies_have_every_kind_of_event_that_there_was(path: Path) -> None:
     storage = SQLStorage(f"sqlite:///{path}", EXPECTED[version_of(path)][0], create=False)
     assert {event["event"] for event in storage.read()} == set(EVENTS) - {"changed"}
+
+
+def test_a_study_that_was_changed_has_its_changes_and_can_be_changed_again(tmp_path: Path) -> None:
+    study = Study.load(copied(CHANGED, "sqlite", tmp_path))
+    assert {type(event) for event in study.events} == set(EVENTS.values())
+    assert (study.space.names, study.history.names) == (("filters", "ghz", "cores"), ("error", "energy", "memory"))
+    assert (study.method.name, study.objectives[2].at_most) == ("parego", 9.0)
+    assert {design["cores"] for design in study.history.known_designs} == {2}
+    assert len(study.history.designs) < len(study.history.known_designs)  # the range is narrower than it was
+    before = study.history.measurements[0].values
+    study.change(options={"ghz": (0.5, 2.0)}, method="flexibo")
+    assert len(study.history.designs) == len(study.history.known_designs)
+    assert study.history.measurements[0].values == before
