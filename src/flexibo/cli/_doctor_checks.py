@@ -21,8 +21,8 @@ from flexibo.cli._doctor_findings import Check, Finding, output_of, python_says
 from flexibo.cli._text import counted
 from flexibo.compare.problems.datasets import status
 from flexibo.errors import FlexiBOError, MissingExtraError
-from flexibo.hardware import MeterError, open_meter
-from flexibo.hardware.knobs import LinuxMachine, NvidiaGpus, all_knobs, default_path, state
+from flexibo.hardware import METERS, MeterError, MeterPlaces, close_meter, open_meter
+from flexibo.hardware.knobs import LinuxMachine, NvidiaGpus, NvpModel, all_knobs, default_path, state
 from flexibo.storage import network_type, shown_url, stored_studies
 from flexibo.systems.catalogue import SYSTEMS
 from flexibo.systems.data.catalogue import find_dataset
@@ -101,7 +101,7 @@ def checks(*, storage: str = "", dask: str = "", ray: str = "", data: str = "", 
         Check("Python", "python", _python),
         Check("Packages", "packages", dependencies),
         Check("Extras", "extras", extras),
-        *(Check("Meters", f"{kind}-meter", partial(_meter, kind)) for kind in ("rapl", "nvml", "ina3221")),
+        *(Check("Meters", f"{kind}-meter", partial(_meter, kind)) for kind in METERS),
         Check("GPUs", "gpu", partial(_gpus, limit)),
         Check("GPUs", "torch", partial(_torch, limit)),
         Check("Databases", "sqlite", lambda: [Finding("Databases", "sqlite", "good", f"SQLite {sqlite_version}")]),
@@ -168,10 +168,11 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 def _meter(kind: str) -> Iterator[Finding]:
     try:
-        meter = open_meter(kind)
+        meter = open_meter(kind, MeterPlaces.of_environment(os.environ))
     except (MeterError, MissingExtraError) as error:
         yield Finding("Meters", f"{kind}-meter", "absent", str(error))
     else:
+        close_meter(meter)
         yield Finding("Meters", f"{kind}-meter", "good", f"{meter.name} can be read")
 
 
@@ -282,7 +283,7 @@ def _training(data: str) -> Iterator[Finding]:
 
 def _knobs() -> Iterator[Finding]:
     gpus = NvidiaGpus(allow=False)
-    machine = LinuxMachine(nvidia=gpus)
+    machine = LinuxMachine(nvidia=gpus, nvpmodel=NvpModel())
     states = [state(knob, machine) for knob in all_knobs(machine, gpus)]
     free = [one.name for one in states if one.offered and not one.refusal]
     barred = [one.name for one in states if one.offered and one.refusal]

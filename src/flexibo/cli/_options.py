@@ -164,7 +164,9 @@ Platform = Annotated[str, _for_systems("--platform", help="auto, nvidia-gpu, lin
 Limit = Annotated[int | None, _for_systems(min=1, help="The maximum number of training examples.")]
 Epochs = Annotated[int | None, _for_systems(min=1, help="The number of training epochs.")]
 Models = Annotated[Path, _for_systems(help="The folder of trained models; several processes may share it.")]
-Meter = Annotated[str, _for_systems("--meter", help="auto, nvml, rapl or ina3221.")]
+Meter = Annotated[
+    str, _for_systems("--meter", help="auto, or a name or sum of names from 'flexibo doctor', as in rapl+nvml.")
+]
 Estimate = Annotated[
     float | None,
     _for_systems(

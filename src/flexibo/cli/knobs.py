@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from flexibo.cli._child import run_child
 from flexibo.cli._help import HelpfulCommand, HelpfulGroup
 from flexibo.cli._options import JSONFlag
 from flexibo.cli._text import print_json
@@ -81,7 +81,7 @@ def set_knobs(
         if dry_run:
             typer.echo("\n".join(map(_described, writes)) or "Nothing would be written: all is as wanted.")
             return
-        status = _run(command)
+        status = run_child(command)
     raise typer.Exit(status)
 
 
@@ -110,10 +110,11 @@ def restore_knobs(
 
 
 def _machine(sys: Path, proc: Path, allow_gpu: bool) -> tuple[LinuxMachine, tuple[Knob, ...]]:
-    from flexibo.hardware.knobs import LinuxMachine, NvidiaGpus, Roots, all_knobs
+    from flexibo.hardware.knobs import LinuxMachine, NvidiaGpus, NvpModel, Roots, all_knobs
 
     gpus = NvidiaGpus(allow=allow_gpu)
-    machine = LinuxMachine(Roots(sys, proc), gpus)
+    roots = Roots(sys, proc)
+    machine = LinuxMachine(roots, gpus, NvpModel(roots))
     return machine, all_knobs(machine, gpus)
 
 
@@ -148,14 +149,6 @@ def _value(text: str) -> Level:
         except ValueError:
             pass
     return text
-
-
-def _run(command: list[str]) -> int:
-    try:
-        status = subprocess.call(command)
-    except OSError as error:
-        raise InvalidValueError(f"{command[0]!r} cannot be run: {error.strerror}.") from None
-    return status if status >= 0 else 128 - status
 
 
 def _described(write: Write) -> str:

@@ -12,12 +12,14 @@ from flexibo.cli._options import (
     Data,
     Dataset,
     Epochs,
+    Knobs,
     Limit,
     Meter,
     Platform,
     Seed,
     SystemName,
     SystemOptions,
+    parsed_names,
     parsed_seconds,
 )
 from flexibo.cli._signals import interruptible_bar
@@ -42,6 +44,10 @@ def record(
         typer.Option(help="Keep trained models in this folder. By default none is kept: wide networks are large."),
     ] = None,
     meter: Meter = "auto",
+    knobs: Knobs = None,
+    allow_gpu: Annotated[
+        bool, typer.Option("--allow-gpu", help="Allow knobs of NVIDIA GPUs: clocks and the power limit.")
+    ] = False,
     window: Annotated[
         float, typer.Option(min=0.1, help="The minimum duration of a reading in seconds, after its warm-up.")
     ] = 2.0,
@@ -85,6 +91,8 @@ def record(
         epochs=epochs,
         models=models,
         meter=meter,
+        knobs=tuple(parsed_names(knobs or [])),
+        allow_gpu=allow_gpu,
         seed=seed,
     )
     grid = RecordingGrid(networks, deployments, again, window, largest_values(at_most or ()), wanted_values(only or ()))

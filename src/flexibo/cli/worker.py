@@ -46,7 +46,9 @@ def worker(
     limit: options.Limit = None,
     epochs: options.Epochs = None,
     models: options.Models = Path("models"),
-    meter: Annotated[str, typer.Option(help="nvml, rapl or ina3221. By default the study's.")] = "",
+    meter: Annotated[
+        str, typer.Option(help="A meter of 'flexibo doctor', as in rapl or nvml. By default the study's.")
+    ] = "",
     estimate: options.Estimate = None,
     lease: options.Lease = "60s",
     longest: options.Longest = "",

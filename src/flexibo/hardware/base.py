@@ -17,6 +17,13 @@ def unreadable(error: OSError) -> str:
     return f"{error.filename} may not be read by this user; run as root, or let root run: chmod a+r {error.filename}."
 
 
+def close_meter(meter: EnergyMeter) -> None:
+    """Release what a meter holds: a thread, a program, a library; many hold nothing."""
+    close = getattr(meter, "close", None) or getattr(meter, "stop", None)
+    if close is not None:
+        close()
+
+
 class EnergyMeter(Protocol):
     """A counter of the energy that a machine has used.
 

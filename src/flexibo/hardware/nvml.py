@@ -20,6 +20,7 @@ from flexibo.hardware.sampling import SampledMeter
 COUNTER_SECONDS = 0.1
 SAMPLE_SECONDS = 0.02
 VISIBLE = "CUDA_VISIBLE_DEVICES"
+ALL = "all"
 
 # By the name of the error code of NVML: what is wrong and what to do.
 _SENTENCES = {
@@ -46,7 +47,8 @@ class NvmlMeter:
     does so with CUDA_DEVICE_ORDER=PCI_BUS_ID. On a machine with different GPUs, set that or name the GPU by its UUID.
 
     Args:
-        index: The GPU: an index among the visible ones, or a UUID ("GPU-..." or the beginning of one); or several.
+        index: The GPU: an index among the visible ones, or a UUID ("GPU-..." or the beginning of one); or several, or
+            "all" visible ones.
         library: The module `pynvml`, or an object with the same functions.
         environment: The environment with CUDA_VISIBLE_DEVICES; by default that of this process.
         clock: Seconds, for a GPU whose power is sampled.
@@ -67,7 +69,7 @@ class NvmlMeter:
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         wanted = (index,) if isinstance(index, (int, str)) else tuple(index)
-        self._library = _pynvml() if library is None else library
+        self._library = load_pynvml() if library is None else library
         _call(self._library, "NVML cannot be started", "nvmlInit")
         try:
             positions = _positions(self._library, wanted, os.environ if environment is None else environment)
@@ -197,6 +199,9 @@ def _positions(library: Any, wanted: Sequence[int | str], environment: Mapping[s
         raise InvalidValueError("No GPU was named; give at least one index or UUID.")
     count = int(_call(library, "The number of GPUs cannot be read", "nvmlDeviceGetCount"))
     visible = _visible(library, count, environment.get(VISIBLE))
+    if tuple(wanted) == (ALL,) and visible:
+        return visible
+    wanted = (0,) if tuple(wanted) == (ALL,) else wanted
     positions = []
     for gpu in wanted:
         if isinstance(gpu, str):
@@ -277,7 +282,8 @@ def _text(value: object) -> str:
     return value.decode() if isinstance(value, bytes) else str(value)  # older bindings return bytes
 
 
-def _pynvml() -> Any:
+def load_pynvml() -> Any:
+    """The module `pynvml`; an error that names the extra if it is not installed."""
     try:
         return import_module("pynvml")
     except ImportError as error:

@@ -35,6 +35,7 @@ class SystemRequest:
     meter: str = "auto"  # the kind of meter; ``"auto"``: the platform's
     estimate_watts: float | None = None  # estimate the energy from this power instead of measuring it; None measures it
     knobs: tuple[str, ...] = ()  # the settings of the machine that are options; ``("all",)``: all that can be set
+    allow_gpu: bool = False  # whether clocks and power limits of NVIDIA GPUs may be among them
     seed: int = 0  # the seed of everything random
     longest_seconds: float | None = None  # what would take longer is not started; None: the platform's limit; inf: none
     budget_seconds: float | None = None  # of the study; the platform's limit is raised to at least a quarter of it
@@ -51,7 +52,7 @@ def build_runner(request: SystemRequest) -> NetworkRunner:
     from flexibo.systems.network_runner import NetworkRunner
 
     reads = reads_energy(request.objectives)
-    platform = find_platform(request.platform)
+    platform = find_platform(request.platform, allow_clocks=request.allow_gpu)
     _check_device(platform)
     meter = _meter(platform, request) if reads else NoMeter()
     knobs = _knobs(platform, request.knobs) if reads else ()

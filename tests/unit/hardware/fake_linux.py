@@ -66,6 +66,7 @@ def make_policy(folder: Path, group: tuple[int, ...], steps: tuple[int, ...] = T
         "cpuinfo_min_freq": steps[0],
         "cpuinfo_max_freq": steps[-1],
         "scaling_available_frequencies": " ".join(map(str, steps)) + " ",
+        "scaling_available_governors": "conservative userspace powersave performance schedutil",
         "scaling_governor": "schedutil",
         "scaling_min_freq": steps[0],
         "scaling_max_freq": steps[-1],

@@ -96,7 +96,7 @@ def test_a_run_with_knobs_is_refused_at_once_where_another_session_holds_the_mac
     roots = linux(tmp_path)
     machine = LinuxMachine(roots)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setattr(build, "find_platform", lambda name: LinuxCpu(cores=2, machine=machine))
+    monkeypatch.setattr(build, "find_platform", lambda name, **_: LinuxCpu(cores=2, machine=machine))
     monkeypatch.setattr(build, "_dataset", lambda system, request: images())
     request = SystemRequest("lenet", tmp_path, estimate_watts=10, models=tmp_path, knobs=("swappiness",))
     assert [knob.name for knob in build_runner(request).knobs] == ["swappiness"]

@@ -21,18 +21,20 @@ from flexibo.hardware.knobs.base import (
     Write,
     state,
 )
-from flexibo.hardware.knobs.cpu import ActiveCores, CpuFrequency
+from flexibo.hardware.knobs.cpu import ActiveCores, CpuFrequency, CpuGovernor
 from flexibo.hardware.knobs.files import LinuxMachine
 from flexibo.hardware.knobs.jetson import EmcFrequency, GpuFrequency, jetson_knobs
 from flexibo.hardware.knobs.journal import Journal, JournalError, default_path
 from flexibo.hardware.knobs.memory import memory_knobs
-from flexibo.hardware.knobs.nvidia import GpuClock, NvidiaGpus, PowerLimit, nvidia_knobs
+from flexibo.hardware.knobs.nvidia import GpuClock, MemoryClock, NvidiaGpus, PowerLimit, nvidia_knobs
+from flexibo.hardware.knobs.nvpmodel import NvpModel, PowerMode
 from flexibo.hardware.knobs.session import check_free, restore, settings
 from flexibo.hardware.knobs.storage import Scheduler
 
 __all__ = [
     "ActiveCores",
     "CpuFrequency",
+    "CpuGovernor",
     "EmcFrequency",
     "GpuClock",
     "GpuFrequency",
@@ -45,8 +47,11 @@ __all__ = [
     "Level",
     "LinuxMachine",
     "Machine",
+    "MemoryClock",
     "NvidiaGpus",
+    "NvpModel",
     "PowerLimit",
+    "PowerMode",
     "RestoreError",
     "Roots",
     "Scheduler",
@@ -72,11 +77,12 @@ def os_knobs(machine: Machine) -> tuple[Knob, ...]:
 
 
 def linux_knobs(machine: Machine, *, steps: int = 8) -> tuple[Knob, ...]:
-    """The knobs of any Linux machine, in the order in which they are set: cores before their frequencies."""
-    return (ActiveCores(machine), CpuFrequency(machine, steps), *os_knobs(machine))
+    """The knobs of any Linux machine, in the order in which they are set: cores, their governor, their frequencies."""
+    return (ActiveCores(machine), CpuGovernor(machine), CpuFrequency(machine, steps), *os_knobs(machine))
 
 
 def all_knobs(machine: Machine, gpus: NvidiaGpus, *, steps: int = 8) -> tuple[Knob, ...]:
-    """All knobs, including those that this machine does not have."""
+    """All knobs, including those that this machine does not have; a power mode comes first, because it sets others."""
     boards = (GpuFrequency(machine, steps), EmcFrequency(machine, steps))
-    return (*linux_knobs(machine, steps=steps), *boards, *nvidia_knobs(gpus, steps=steps))
+    mode = PowerMode(NvpModel(machine.roots))
+    return (mode, *linux_knobs(machine, steps=steps), *boards, *nvidia_knobs(gpus, steps=steps))

@@ -10,7 +10,8 @@ from functools import partial
 from types import FrameType
 from typing import Any, TypeAlias
 
-ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
+"""SIGALRM ends a measurement that exceeds its timeout; it must not end the restoring either."""
 
 Handler: TypeAlias = Callable[[int, FrameType | None], Any] | int | signal.Handlers
 

@@ -7,7 +7,7 @@ can be shown in advance, recorded in a journal, verified and undone.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeAlias
@@ -35,6 +35,15 @@ class Roots:
 
     sys: Path = Path("/sys")
     proc: Path = Path("/proc")
+
+    @classmethod
+    def of_environment(cls, environment: Mapping[str, str]) -> Roots:
+        """The folders of this machine; FLEXIBO_SYS and FLEXIBO_PROC name them where they are elsewhere.
+
+        >>> str(Roots.of_environment({"FLEXIBO_SYS": "/host/sys"}).sys)
+        '/host/sys'
+        """
+        return cls(Path(environment.get("FLEXIBO_SYS") or "/sys"), Path(environment.get("FLEXIBO_PROC") or "/proc"))
 
 
 HERE = Roots()

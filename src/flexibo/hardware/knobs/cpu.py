@@ -1,4 +1,4 @@
-"""Processor knobs of Linux: the number of active cores, and their frequency."""
+"""Processor knobs of Linux: the number of active cores, their governor and their frequency."""
 
 from __future__ import annotations
 
@@ -62,6 +62,42 @@ class ActiveCores:
         return switches, len(cores) - len(switches)
 
 
+MIXED = "mixed"
+
+
+@dataclass(frozen=True, slots=True)
+class CpuGovernor:
+    """The governor of all online cores: the rule by which the kernel chooses their frequency, such as powersave."""
+
+    machine: Machine
+    name: str = "cpu_governor"
+
+    def values(self) -> tuple[Level, ...]:
+        """The governors that all groups of cores offer; `userspace` is left out, because it keeps any frequency."""
+        offered = [text_of(self.machine, policy / "scaling_available_governors").split() for policy in self._policies()]
+        common = [word for word in offered[0] if word != "userspace" and all(word in others for others in offered)]
+        if not common:
+            raise KnobUnavailableError("The groups of cores have no governor in common.")
+        return tuple(common)
+
+    def read(self) -> Level:
+        """The present governor, or "mixed" if groups of cores differ."""
+        present = {text_of(self.machine, policy / "scaling_governor") for policy in self._policies()}
+        return present.pop() if len(present) == 1 else MIXED
+
+    def writes(self, value: Level) -> tuple[Write, ...]:
+        """One write for each group of cores that has another governor."""
+        offered = self.values()
+        if value not in offered:
+            listed = ", ".join(map(str, offered))
+            raise InvalidValueError(f"Option {self.name!r} is {value!r}; this machine has {listed}.")
+        files = [policy / "scaling_governor" for policy in self._policies()]
+        return changes(Write(str(file), str(value), text_of(self.machine, file)) for file in files)
+
+    def _policies(self) -> list[Path]:
+        return _online_policies(self.machine)
+
+
 @dataclass(frozen=True, slots=True)
 class CpuFrequency:
     """The frequency of all online cores in GHz: both limits of each group of cores with a common clock are set to it.
@@ -118,12 +154,7 @@ class CpuFrequency:
         return (*limits, *changes([Write(str(speed), str(target), before, tolerance=tolerance)]))
 
     def _policies(self) -> list[Path]:
-        """The groups of cores with a common clock that have a core online."""
-        folder = self.machine.roots.sys / CPU / "cpufreq"
-        found = [policy for policy in numbered(folder, "policy") if numbers_of(self.machine, policy / "affected_cpus")]
-        if not found:
-            raise KnobUnavailableError(f"The kernel does not control the cores' frequency: no policy under {folder}.")
-        return found
+        return _online_policies(self.machine)
 
     def _fastest(self) -> Path:
         return max(self._policies(), key=lambda policy: self._range(policy)[1])
@@ -136,3 +167,12 @@ class CpuFrequency:
             number_of(self.machine, policy / "cpuinfo_min_freq"),
             number_of(self.machine, policy / "cpuinfo_max_freq"),
         )
+
+
+def _online_policies(machine: Machine) -> list[Path]:
+    """The groups of cores with a common clock that have a core online."""
+    folder = machine.roots.sys / CPU / "cpufreq"
+    found = [policy for policy in numbered(folder, "policy") if numbers_of(machine, policy / "affected_cpus")]
+    if not found:
+        raise KnobUnavailableError(f"The kernel does not control the cores' frequency: no policy under {folder}.")
+    return found

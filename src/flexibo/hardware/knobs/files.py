@@ -15,16 +15,17 @@ from pathlib import Path, PurePosixPath
 from flexibo.hardware.knobs.base import HERE, KnobUnavailableError, Machine, Roots, chosen
 
 NVML = "nvml:"
+NVPMODEL = "nvpmodel:"
 
 _SYS = re.compile(
     r"devices/system/cpu/cpu\d+/online"
-    r"|devices/system/cpu/cpufreq/policy\d+/scaling_(min_freq|max_freq|setspeed)"
+    r"|devices/system/cpu/cpufreq/policy\d+/scaling_(min_freq|max_freq|setspeed|governor)"
     r"|block/[^/]+/queue/scheduler"
     r"|class/devfreq/[^/]+/(min_freq|max_freq)"
     r"|kernel/debug/bpmp/debug/clk/emc/(rate|mrq_rate_locked|state)"
 )
 _PROC = re.compile(r"sys/vm/(swappiness|vfs_cache_pressure|dirty_(background_)?(ratio|bytes))")
-_GPU = re.compile(r"nvml:\d+/(power_limit_mw|locked_clock_mhz)")
+_GPU = re.compile(r"nvml:\d+/(power_limit_mw|locked_clock_mhz|locked_memory_clock_mhz)")
 
 
 def is_knob_place(path: str, roots: Roots) -> bool:
@@ -33,7 +34,7 @@ def is_knob_place(path: str, roots: Roots) -> bool:
     >>> is_knob_place("/proc/sys/vm/swappiness", Roots()), is_knob_place("/proc/sysrq-trigger", Roots())
     (True, False)
     """
-    if _GPU.fullmatch(path):
+    if _GPU.fullmatch(path) or path == f"{NVPMODEL}mode":
         return True
     if ".." in PurePosixPath(path).parts:
         return False
@@ -51,21 +52,23 @@ class LinuxMachine:
     Attributes:
         roots: The folders of the kernel's files.
         nvidia: Handles names that begin with "nvml:"; None if GPUs must not be changed.
+        nvpmodel: Handles names that begin with "nvpmodel:"; None if the power mode of a board must not be changed.
     """
 
     roots: Roots = HERE
     nvidia: Machine | None = None
+    nvpmodel: Machine | None = None
 
     def read(self, path: str) -> str:
         """The text of a file, stripped of spaces."""
-        if path.startswith(NVML):
-            return self._gpus(path).read(path)
+        if other := self._other(path):
+            return other.read(path)
         return Path(path).read_text(encoding="utf-8", errors="replace").strip()
 
     def write(self, path: str, text: str) -> None:
         """Write a text as one line to an existing file of a knob."""
-        if path.startswith(NVML):
-            self._gpus(path).write(path, text)
+        if other := self._other(path):
+            other.write(path, text)
             return
         if not is_knob_place(path, self.roots):
             raise PermissionError(0, "it is not the file of a knob", path)
@@ -78,8 +81,9 @@ class LinuxMachine:
 
     def refusal(self, path: str) -> str:
         """Why this user cannot write to a file, as a sentence; empty if nothing is known to forbid it."""
-        if path.startswith(NVML):
-            return self.nvidia.refusal(path) if self.nvidia is not None else _NO_GPUS
+        if path.startswith((NVML, NVPMODEL)):
+            handler = self.nvidia if path.startswith(NVML) else self.nvpmodel
+            return handler.refusal(path) if handler is not None else _NO_GPUS
         if not is_knob_place(path, self.roots):
             return f"{path} is not the file of a knob."
         if not os.path.exists(path):
@@ -88,13 +92,17 @@ class LinuxMachine:
             return f"{path} may not be written by this user; run as root, or let root run: chmod a+w {path}."
         return ""
 
-    def _gpus(self, path: str) -> Machine:
-        if self.nvidia is None:
-            raise PermissionError(0, "GPUs are not changed unless that is allowed", path)
-        return self.nvidia
+    def _other(self, path: str) -> Machine | None:
+        """What handles a name that is no file; None for a file."""
+        for beginning, handler in ((NVML, self.nvidia), (NVPMODEL, self.nvpmodel)):
+            if path.startswith(beginning):
+                if handler is None:
+                    raise PermissionError(0, _NO_GPUS.rstrip("."), path)
+                return handler
+        return None
 
 
-_NO_GPUS = "Clocks and power limits of GPUs are not changed unless that is allowed."
+_NO_GPUS = "Clocks and power limits of GPUs, and power modes, are not changed unless that is allowed."
 
 
 def text_of(machine: Machine, path: Path) -> str:

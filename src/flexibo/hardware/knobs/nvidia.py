@@ -1,7 +1,7 @@
-"""Knobs of NVIDIA GPUs through their driver (NVML): the graphics clock and the power limit, if the user allows it.
+"""Knobs of NVIDIA GPUs through their driver (NVML): graphics clock, memory clock, power limit, if the user allows it.
 
-The driver does not report locked clocks. So the clock cannot be verified, and restoring it means unlocking it, even if
-it was locked before. Both settings end when the driver is unloaded. Without persistence mode, that happens as soon as
+The driver does not report locked clocks. So a clock cannot be verified, and restoring it means unlocking it, even if
+it was locked before. All settings end when the driver is unloaded. Without persistence mode, that happens as soon as
 nothing uses the GPU, so the library stays open until the process ends.
 """
 
@@ -20,7 +20,7 @@ from flexibo.hardware.knobs.base import HERE, KnobUnavailableError, Level, Write
 from flexibo.hardware.knobs.files import NVML
 
 UNLOCKED = "unlocked"
-_GRAPHICS = 0  # NVML_CLOCK_GRAPHICS
+_GRAPHICS, _MEMORY = 0, 2  # NVML_CLOCK_GRAPHICS, NVML_CLOCK_MEM
 _MHZ = 1e3  # per GHz
 _MW = 1e3  # per W
 _POWER_TOLERANCE = 0.01
@@ -54,10 +54,12 @@ class NvidiaGpus:
         index, what = _parted(path)
         if what == "power_limit_mw":
             self.ask("nvmlDeviceSetPowerManagementLimit", index, int(text))
-        elif text == UNLOCKED:
-            self.ask("nvmlDeviceResetGpuLockedClocks", index)
+            return
+        which = "Memory" if what == "locked_memory_clock_mhz" else "Gpu"
+        if text == UNLOCKED:
+            self.ask(f"nvmlDeviceReset{which}LockedClocks", index)
         else:
-            self.ask("nvmlDeviceSetGpuLockedClocks", index, int(text), int(text))
+            self.ask(f"nvmlDeviceSet{which}LockedClocks", index, int(text), int(text))
 
     def refusal(self, path: str) -> str:
         """Why nothing may be written; whether the driver permits it is only known when it is tried."""
@@ -128,6 +130,33 @@ class GpuClock:
 
 
 @dataclass(frozen=True, slots=True)
+class MemoryClock:
+    """The locked memory clock of a GPU, in GHz; at most `steps` frequencies are offered. The driver may need root."""
+
+    gpus: NvidiaGpus
+    index: int = 0
+    steps: int = 8
+    name: str = "gpu_memory_clock"
+
+    def values(self) -> tuple[Level, ...]:
+        """The memory clocks of the GPU."""
+        return spread(self._table(), self.steps)
+
+    def read(self) -> Level:
+        """The present clock, locked or not."""
+        return float(self.gpus.answer("nvmlDeviceGetClockInfo", self.index, _MEMORY)) / _MHZ
+
+    def writes(self, value: Level) -> tuple[Write, ...]:
+        """One lock."""
+        target = round(step_of(self.name, value, self._table()) * _MHZ)
+        return (Write(f"{NVML}{self.index}/locked_memory_clock_mhz", str(target), UNLOCKED, readable=False),)
+
+    def _table(self) -> list[float]:
+        clocks = self.gpus.answer("nvmlDeviceGetSupportedMemoryClocks", self.index)
+        return sorted(clock / _MHZ for clock in clocks)
+
+
+@dataclass(frozen=True, slots=True)
 class PowerLimit:
     """The power limit of a GPU in watts; `steps` limits are offered."""
 
@@ -159,9 +188,11 @@ class PowerLimit:
         return low / _MW, high / _MW
 
 
-def nvidia_knobs(gpus: NvidiaGpus, *, index: int = 0, steps: int = 8) -> tuple[GpuClock | PowerLimit, ...]:
-    """Both knobs of one GPU, in the order in which they are set."""
-    return (PowerLimit(gpus, index, steps), GpuClock(gpus, index, steps))
+def nvidia_knobs(
+    gpus: NvidiaGpus, *, index: int = 0, steps: int = 8
+) -> tuple[GpuClock | MemoryClock | PowerLimit, ...]:
+    """The knobs of one GPU, in the order in which they are set: graphics clocks depend on the memory clock."""
+    return (PowerLimit(gpus, index, steps), MemoryClock(gpus, index, steps), GpuClock(gpus, index, steps))
 
 
 def _parted(path: str) -> tuple[int, str]:

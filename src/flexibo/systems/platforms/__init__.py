@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from flexibo.errors import unknown_name
@@ -23,12 +24,16 @@ PLATFORMS: Mapping[str, Callable[[], Platform]] = MappingProxyType(
 )
 
 
-def find_platform(name: str) -> Platform:
-    """The platform of that name; ``"auto"`` is the GPU if torch finds one, otherwise the processor."""
+def find_platform(name: str, *, allow_clocks: bool = False) -> Platform:
+    """The platform of that name; ``"auto"`` is the GPU if torch finds one, otherwise the processor.
+
+    With `allow_clocks`, the clocks and the power limit of an NVIDIA GPU may be changed: they are knobs then.
+    """
     if name == "auto":
         from importlib import import_module
 
         name = "nvidia-gpu" if import_module("torch").cuda.is_available() else "linux-cpu"
     if name not in PLATFORMS:
         raise unknown_name("platform", name, (*PLATFORMS, "auto"))
-    return PLATFORMS[name]()
+    found = PLATFORMS[name]()
+    return replace(found, allow_clocks=True) if allow_clocks and isinstance(found, NvidiaGpu) else found

@@ -32,6 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--epochs", type=int)
     parser.add_argument("--models", type=Path)
     parser.add_argument("--meter", default="auto")
+    parser.add_argument("--knobs", action="append", default=[], metavar="NAME")
+    parser.add_argument("--allow-gpu", action="store_true")
     parser.add_argument("--seconds", type=float, default=1e9)
     parser.add_argument("--window", type=float, default=QUICK_SECONDS)
     parser.add_argument("--at-most", action="append", default=[], metavar="OPTION=VALUE")
@@ -41,7 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(arguments)
     chosen = ("platform", "dataset", "limit", "epochs", "models", "meter", "seed")
-    request = SystemRequest(given.system, given.data, **{name: getattr(given, name) for name in chosen})
+    settings = {"knobs": tuple(given.knobs), "allow_gpu": given.allow_gpu}
+    request = SystemRequest(given.system, given.data, **{name: getattr(given, name) for name in chosen}, **settings)
     try:
         if given.finish:
             whole, planned = finished(given.out)

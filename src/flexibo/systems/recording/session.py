@@ -116,7 +116,11 @@ def plan_of(runner: NetworkRunner, grid: RecordingGrid, request: SystemRequest, 
         "only": {name: list(values) for name, values in grid.only.items()},
         "made_with": dict(made_with),
     }
-    network, deployment = runner.system.options, runner.platform.options(runner.system.traits)
+    network = runner.system.options
+    deployment: dict[str, Any] = {
+        **runner.platform.options(runner.system.traits),
+        **{knob.name: knob.values() for knob in runner.knobs},
+    }
     for name in grid.only:
         if name not in {**network, **deployment}:
             raise unknown_name("option", name, {**network, **deployment})

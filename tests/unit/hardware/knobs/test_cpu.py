@@ -8,7 +8,7 @@ import pytest
 from tests.unit.hardware.fake_linux import TX2_STEPS, FakeKernel, jetson, linux, make_policy, put
 
 from flexibo.errors import InvalidValueError
-from flexibo.hardware.knobs import ActiveCores, CpuFrequency, KnobUnavailableError, LinuxMachine, Roots
+from flexibo.hardware.knobs import ActiveCores, CpuFrequency, CpuGovernor, KnobUnavailableError, LinuxMachine, Roots
 
 
 @pytest.fixture
@@ -182,3 +182,32 @@ def test_a_machine_that_does_not_control_frequencies_says_so(tmp_path: Path) -> 
     machine = LinuxMachine(linux(tmp_path, groups=()))
     with pytest.raises(KnobUnavailableError, match=rf"frequency.*{machine.roots.sys}/devices/system/cpu/cpufreq"):
         CpuFrequency(machine).values()
+
+
+def test_the_governor_of_all_groups_is_set_and_put_back(kernel: FakeKernel) -> None:
+    knob = CpuGovernor(kernel)
+    assert knob.values() == ("conservative", "powersave", "performance", "schedutil")
+    assert knob.read() == "schedutil"
+    writes = knob.writes("powersave")
+    assert names(writes) == [("policy0", "powersave"), ("policy2", "powersave")]
+    apply(kernel, writes[:1])
+    assert knob.read() == "mixed"
+    assert len(knob.writes("powersave")) == 1
+    apply(kernel, writes)
+    assert (knob.read(), knob.writes("powersave")) == ("powersave", ())
+    undo(kernel, writes)
+    assert knob.read() == "schedutil"
+    with pytest.raises(InvalidValueError, match=r"'cpu_governor'.*'turbo'.*powersave"):
+        knob.writes("turbo")
+
+
+def test_a_governor_must_be_common_to_all_groups(kernel: FakeKernel) -> None:
+    folder = kernel.roots.sys / "devices/system/cpu/cpufreq"
+    put(folder / "policy2/scaling_available_governors", "performance schedutil")
+    assert CpuGovernor(kernel).values() == ("performance", "schedutil")
+    put(folder / "policy2/scaling_available_governors", "ondemand")
+    with pytest.raises(KnobUnavailableError):
+        CpuGovernor(kernel).values()
+    (folder / "policy0/scaling_available_governors").unlink()
+    with pytest.raises(KnobUnavailableError, match="scaling_available_governors"):
+        CpuGovernor(kernel).writes("performance")

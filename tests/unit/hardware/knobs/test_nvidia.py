@@ -35,6 +35,7 @@ class FakeNvml:
     def __init__(self) -> None:
         self.limit_mw = 700000
         self.locked: tuple[int, int] | None = None
+        self.locked_memory: tuple[int, int] | None = None
         self.refuses = ""
         self.opened = 0
 
@@ -57,7 +58,7 @@ class FakeNvml:
         self.limit_mw = limit
 
     def nvmlDeviceGetClockInfo(self, handle: str, kind: int) -> int:  # noqa: N802
-        return {0: 1245}[kind]
+        return {0: 1245, 2: 2619}[kind]
 
     def nvmlDeviceGetSupportedMemoryClocks(self, handle: str) -> list[int]:  # noqa: N802
         return [810, 2619]
@@ -72,6 +73,14 @@ class FakeNvml:
     def nvmlDeviceResetGpuLockedClocks(self, handle: str) -> None:  # noqa: N802
         self._check()
         self.locked = None
+
+    def nvmlDeviceSetMemoryLockedClocks(self, handle: str, low: int, high: int) -> None:  # noqa: N802
+        self._check()
+        self.locked_memory = (low, high)
+
+    def nvmlDeviceResetMemoryLockedClocks(self, handle: str) -> None:  # noqa: N802
+        self._check()
+        self.locked_memory = None
 
     def _check(self) -> None:
         if self.refuses:
@@ -89,13 +98,19 @@ def test_clock_and_limit_hold_in_a_session_and_are_put_back(tmp_path: Path) -> N
     knobs = nvidia_knobs(gpus, steps=4)
     assert {knob.name: knob.values() for knob in knobs} == {
         "power_limit": (100, 300, 500, 700),
+        "gpu_memory_clock": (0.81, 2.619),
         "gpu_clock": (0.345, 0.885, 1.44, 1.98),
     }
-    assert {knob.name: knob.read() for knob in knobs} == {"power_limit": 700, "gpu_clock": 1.245}
+    assert {knob.name: knob.read() for knob in knobs} == {
+        "power_limit": 700,
+        "gpu_memory_clock": 2.619,
+        "gpu_clock": 1.245,
+    }
     journal = journal_in(tmp_path, machine.roots)
-    with settings(knobs, {"gpu_clock": 1.44, "power_limit": 300}, machine=machine, journal=journal):
-        assert (library.limit_mw, library.locked) == (300000, (1440, 1440))
-    assert (library.limit_mw, library.locked) == (700000, None)
+    wanted = {"gpu_clock": 1.44, "power_limit": 300, "gpu_memory_clock": 0.81}
+    with settings(knobs, wanted, machine=machine, journal=journal):
+        assert (library.limit_mw, library.locked, library.locked_memory) == (300000, (1440, 1440), (810, 810))
+    assert (library.limit_mw, library.locked, library.locked_memory) == (700000, None, None)
     assert library.opened == 1
     assert not journal.path.exists()
 
@@ -144,11 +159,13 @@ def test_clocks_that_could_not_be_unlocked_are_unlocked_by_restore(tmp_path: Pat
 
 def test_values_that_the_gpu_has_not_are_refused(tmp_path: Path) -> None:
     _, gpus = make(tmp_path, FakeNvml())
-    limit, clock = nvidia_knobs(gpus)
+    limit, memory, clock = nvidia_knobs(gpus)
     with pytest.raises(InvalidValueError, match=r"'power_limit'.*\b50\b.*\b100 and 700\b"):
         limit.writes(50)
     with pytest.raises(InvalidValueError, match=r"'gpu_clock'.* 3\.0\b.*\d, \d"):
         clock.writes(3.0)
+    with pytest.raises(InvalidValueError, match=r"'gpu_memory_clock'.* 3\.0\b.*0\.81"):
+        memory.writes(3.0)
     assert limit.writes(700) == ()
 
 

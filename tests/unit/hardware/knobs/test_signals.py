@@ -57,3 +57,15 @@ def test_another_thread_changes_no_handler() -> None:
     thread.start()
     thread.join()
     assert same == [True]
+
+
+def test_the_timeout_of_a_measurement_waits_too() -> None:
+    seen: list[int] = []
+    before = signal.signal(signal.SIGALRM, lambda number, frame: seen.append(number))
+    try:
+        with held_signals():
+            interrupt(signal.SIGALRM)
+            assert seen == []
+        assert seen == [signal.SIGALRM]
+    finally:
+        signal.signal(signal.SIGALRM, before)

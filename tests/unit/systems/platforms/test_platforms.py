@@ -39,7 +39,14 @@ def test_only_work_that_waits_for_nothing_is_recorded_as_a_graph() -> None:
 
 def test_clocks_are_left_alone_unless_allowed() -> None:
     assert NvidiaGpu().knobs() == ()
-    assert {knob.name for knob in NvidiaGpu(allow_clocks=True).knobs()} == {"gpu_clock", "power_limit"}
+    assert {knob.name for knob in NvidiaGpu(allow_clocks=True).knobs()} == {
+        "gpu_clock",
+        "gpu_memory_clock",
+        "power_limit",
+    }
+    assert find_platform("nvidia-gpu", allow_clocks=True) == NvidiaGpu(allow_clocks=True)
+    assert find_platform("nvidia-gpu").knobs() == ()
+    assert find_platform("jetson-tx2", allow_clocks=True) == find_platform("jetson-tx2")
 
 
 def test_a_meter_that_is_missing_is_a_sentence(tmp_path: Path) -> None:

@@ -5,14 +5,19 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from tests.unit.hardware.fake_linux import linux
 from tests.unit.systems.recording.small_plan import NETWORK, FakeSystem, stopped
 
 from flexibo.errors import InvalidValueError
+from flexibo.hardware.knobs import LinuxMachine, os_knobs
+from flexibo.systems.build import SystemRequest
 from flexibo.systems.recording.journal import left_behind
 from flexibo.systems.recording.measuring import record
-from flexibo.systems.recording.session import finished
+from flexibo.systems.recording.session import RecordingGrid, finished, plan_of
 from flexibo.systems.recording.table import read_table
 
 
@@ -42,3 +47,16 @@ def test_a_recording_with_too_little_to_make_a_table_of_is_a_sentence(tmp_path: 
     stopped(tmp_path, 5)
     with pytest.raises(InvalidValueError, match=r"^1 networks in .*t\.csv\.gz\.partial .*two"):
         finished(tmp_path / "t.csv.gz")
+
+
+def test_knobs_are_options_of_the_recorded_deployments(tmp_path: Path) -> None:
+    swappiness = os_knobs(LinuxMachine(linux(tmp_path)))[0]
+    runner: Any = SimpleNamespace(
+        system=SimpleNamespace(name="lenet", options={"filters": (16, 32)}, traits=None),
+        platform=SimpleNamespace(name="a board", options=lambda traits: {"batch": (1, 4)}),
+        task=SimpleNamespace(data=SimpleNamespace(name="digits", train=[0], test=[0]), fingerprint="f"),
+        knobs=(swappiness,),
+    )
+    grid = RecordingGrid(networks=2, deployments=99, again=0, only={"swappiness": ("10", "60")})
+    plan = plan_of(runner, grid, SystemRequest("lenet", tmp_path), {})
+    assert sorted((one["batch"], one["swappiness"]) for one in plan.deployments) == [(1, 10), (1, 60), (4, 10), (4, 60)]
