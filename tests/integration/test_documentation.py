@@ -43,6 +43,7 @@ SAYS = {
     "guide.md": ["The budget is spent"],
     "howto/add-a-meter.md": ["read from smart plug", "36.0 J"],
     "howto/ax-botorch.md": ["evaluations for", "1 designs on the front before"],
+    "howto/meters-and-settings.md": [": 15.0", ": 85.0"],
     "howto/optuna.md": ["trials are on the front", "knee"],
     "howto/scikit-learn.md": ["model_size", "n_estimators=", "fits so far"],
     "howto/trackers.md": ["the board has too little memory"],

@@ -123,7 +123,8 @@ def _how(file: StudyFile, objective: Objective) -> str:
         return "hand: flexibo ask, flexibo tell"
     measure = file.measures[objective.name]
     if isinstance(measure, Command):
-        return f"command: {measure.template.text.strip()}"
+        meter = "" if measure.meter is None else f"; metered: {measure.meter.name}"
+        return f"command: {measure.template.text.strip()}{meter}"
     return f"function: {measure.place}" if isinstance(measure, Function) else repr(measure)
 
 

@@ -47,6 +47,7 @@ from flexibo.systems.catalogue import SYSTEMS
 from flexibo.systems.recorded import recordings
 
 SUFFIXES = (".yaml", ".yml")
+HERE = ("inline", "processes")  # the executors that measure on this machine
 
 
 def is_study_file(what: str) -> bool:
@@ -129,13 +130,15 @@ def run_file(
     if dry_run:
         show_plan(file, url, settings, executor, json=json, tries=tries)
         return
+    quiet = json or detail is Detail.QUIET
+    file = ready_here(file, execution, executor, quiet=quiet)
     picture = typed_picture(out) or _picture(file, name, url)
     if given.budget_seconds is not None:
         settings["budget"] = opening_budget(url, name, given.budget_seconds)
     before = stored_limit(url, name) if given.max_evaluations is not None else None
     agree = partial(ask_to_change, file, yes=yes, quiet=json)
     study = open_as_edited(file, {**settings, "storage": url}, agree=agree)
-    quiet = json or detail is Detail.QUIET
+    file.check_same_meters(study.history.origin)
     bring_known(study, file, quiet=quiet)
     say_limit(before, given.max_evaluations, len(study.history.asked), quiet=quiet)
     set_budget(study, given, quiet=quiet)
@@ -165,6 +168,9 @@ def resume_file(
     """Resume the stored study of a file, which the user may have named, or only confirm its promising designs."""
     study, file, url = joined
     quiet = json or detail is Detail.QUIET
+    executor = chosen_executor(execution, file.executor)
+    file = ready_here(file, execution, executor, quiet=quiet)
+    file.check_same_meters(study.history.origin)
     set_budget(study, given, quiet=quiet)
     add_stop_rules(study, given, quiet=quiet)
     again = {**_rules_again(given), **_execution_again(execution), "--file": named}
@@ -181,7 +187,19 @@ def resume_file(
         tries=tries if confirming is None else Tries.NO,
         is_confirming=confirming is not None,
     )
-    _measure_and_report(study, file, execution, chosen_executor(execution, file.executor), about, confirming)
+    _measure_and_report(study, file, execution, executor, about, confirming)
+
+
+def ready_here(file: StudyFile, execution: ExecutionOptions, executor: ExecutorChoice, *, quiet: bool) -> StudyFile:
+    """The file, after a check of the meters and settings that what is measured here needs."""
+    file.check_executor(executor)
+    if executor.name not in HERE:
+        return file  # the machines that measure have meters and settings of their own
+    leads = {objective.name: objective.measured_with or objective.name for objective in file.objectives}
+    file, restored = file.on_this_machine({leads.get(name, name) for name in execution.only or leads})
+    if restored and not quiet:
+        typer.echo(f"Restored {counted(len(restored), 'setting')} of the machine that a killed session had left.")
+    return file
 
 
 def _measure_and_report(

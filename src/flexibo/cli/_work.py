@@ -94,7 +94,9 @@ def chosen_functions(
     """The functions of these objectives: of the file, as named with --functions, or of the system."""
     found: Mapping[str, Measure]
     if file is not None:
-        found = file.measures
+        here, _ = file.on_this_machine(objectives)
+        here.check_same_meters(study.history.origin)
+        found = here.measures
     elif functions:
         found = imported_functions(functions)
     elif system or study.history.origin.get("system"):

@@ -154,6 +154,16 @@ COMMANDS = (  # every command, in the order of the help
         "Measure a grid of designs once, to replay it anywhere.",
         ("flexibo record bert-squad --out squad.csv.gz --data FOLDER --time 9m",),
     ),
+    CommandEntry(
+        "meter",
+        HARDWARE,
+        "Measure the energy, power and time of any command.",
+        (
+            "flexibo meter -- ./infer.sh 16",
+            "flexibo meter --repeats 5 --idle 10s --json -- python infer.py",
+            "flexibo meter --meter 'read-my-plug' -- make",
+        ),
+    ),
     CommandEntry("knobs", HARDWARE, "List, set and restore machine settings."),
     CommandEntry("methods", COMPARE, "List the methods that a study can use.", ("flexibo methods --json",)),
     CommandEntry("problems", COMPARE, "List the problems to compare methods on.", ("flexibo problems --json",)),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from flexibo.errors import FlexiBOError
 from flexibo.executors import Measure
+from flexibo.hardware.by_command import PERIOD_SECONDS
+from flexibo.hardware.table import AUTO, check_meter_name
 from flexibo.objectives import DIRECTIONS, Objective
 from flexibo.space import Categorical, Ordinal, Space
 from flexibo.studyfile._fields import Fields
@@ -17,6 +19,8 @@ from flexibo.studyfile._shell import syntax_error
 from flexibo.studyfile._yaml_nodes import YamlList, YamlMapping, YamlScalar
 from flexibo.studyfile.command import Command
 from flexibo.studyfile.functions import Function, found
+from flexibo.studyfile.machine_settings import NO_SETTINGS, MachineSettings
+from flexibo.studyfile.metering import COOL_LIMIT_SECONDS, PRINTED, QUANTITIES, MeterChoice
 from flexibo.studyfile.mistakes import nearest
 from flexibo.studyfile.template import Template, parsed, variable
 
@@ -42,7 +46,10 @@ READERS: Mapping[str, Callable[[Fields, str], Any]] = {  # keys of an objective 
     "resources": lambda fields, key: fields.amounts(key, None, "resource"),
 }
 PASSED = "pass_environment"
-OBJECTIVE_KEYS = ("direction", "unit", "options", *READERS, *MEASURED, PASSED)
+METER, QUANTITY = "meter", "quantity"
+DEFAULT_QUANTITY = "joules"
+METER_KEYS = ("name", "idle", "cool", "cool_limit", "period")
+OBJECTIVE_KEYS = ("direction", "unit", "options", *READERS, *MEASURED, PASSED, METER, QUANTITY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +61,7 @@ class FileContext:
     space: Space | None  # None where the options have mistakes
     options: tuple[str, ...]
     imports: bool = True  # whether to import functions as a check
+    settings: MachineSettings = NO_SETTINGS  # the options that are settings of the machine
 
 
 def objectives_of(fields: Fields, around: FileContext) -> tuple[tuple[Objective, ...], dict[str, Measure]]:
@@ -64,7 +72,9 @@ def objectives_of(fields: Fields, around: FileContext) -> tuple[tuple[Objective,
             fields.note("objectives", "There are no objectives; say what is measured under the key objectives.")
         return (), {}
     names = [entry.key for entry in inner.table.entries]
-    objectives, measures = [], {}
+    nodes = {entry.key: entry.node for entry in inner.table.entries if isinstance(entry.node, YamlMapping)}
+    objectives: list[Objective] = []
+    measures: dict[str, Measure] = {}
     for entry in inner.table.entries:
         if not isinstance(entry.node, YamlMapping):
             is_bare = isinstance(entry.node, YamlScalar) and entry.node.value is None
@@ -73,11 +83,39 @@ def objectives_of(fields: Fields, around: FileContext) -> tuple[tuple[Objective,
             continue
         mine = Fields(entry.node, fields.mistakes, f" of objective {entry.key!r}")
         mine.check_keys(OBJECTIVE_KEYS)
+        _check_quantity(mine, nodes)
         if (objective := _objective(entry.key, mine, names, around)) is not None:
             objectives.append(objective)
         if (measure := _measure(entry.key, mine, around)) is not None:
             measures[entry.key] = measure
-    return tuple(objectives), measures
+    tables = {e.key: Fields(e.node, fields.mistakes) for e in inner.table.entries if isinstance(e.node, YamlMapping)}
+    return tuple(objectives), {name: _with_quantities(measure, tables) for name, measure in measures.items()}
+
+
+def _with_quantities(measure: Measure, tables: Mapping[str, Fields]) -> Measure:
+    """A command with a meter, with the quantity that each objective is which it gives; any other measure as it is."""
+    if not isinstance(measure, Command) or measure.meter is None:
+        return measure
+    own = _text(tables[measure.objective], QUANTITY) or DEFAULT_QUANTITY
+    others = {name: table for name, table in tables.items() if _text(table, "measured_with") == measure.objective}
+    given = {measure.objective: own, **{name: _text(table, QUANTITY) or PRINTED for name, table in others.items()}}
+    return replace(measure, quantities=tuple(given.items()))
+
+
+def _text(fields: Fields, key: str) -> str | None:
+    """The text of a key whose mistakes are noted elsewhere."""
+    node = fields.table.get(key)
+    return node.value if isinstance(node, YamlScalar) and isinstance(node.value, str) else None
+
+
+def _check_quantity(fields: Fields, tables: Mapping[str, YamlMapping]) -> None:
+    """Note a quantity that there is not, or that no meter gives."""
+    what = fields.one_of(QUANTITY, (*QUANTITIES, PRINTED))
+    other = _text(fields, "measured_with")
+    lead = fields.table if other is None else tables.get(other)
+    if what is not None and lead is not None and lead.get(METER) is None:
+        of = "it has none" if other is None else f"objective {other!r}, which it is measured with, has none"
+        fields.note(QUANTITY, f"{QUANTITY}{fields.of} is {what}, which a meter gives, and {of}; give a meter.")
 
 
 def _objective(name: str, fields: Fields, names: Sequence[str], around: FileContext) -> Objective | None:
@@ -115,6 +153,8 @@ def _measure(name: str, fields: Fields, around: FileContext) -> Measure | None:
     given = [key for key in MEASURED if fields.has(key)]
     if fields.has(PASSED) and given != ["command"]:
         fields.note(PASSED, f"{PASSED}{fields.of} is for commands, and it has none; leave it out.")
+    if fields.has(METER) and given != ["command"]:
+        fields.note(METER, f"{METER}{fields.of} is read while a command runs, and it has none; give a command.")
     if fields.has("measured_with"):
         if given:
             fields.note(
@@ -174,7 +214,15 @@ def _function(fields: Fields, around: FileContext) -> Measure | None:
         except FlexiBOError as error:
             fields.note("function", str(error))
             return None
-    return Function(place, str(around.folder))
+    return Function(place, str(around.folder), _settings(fields, around))
+
+
+def _settings(fields: Fields, around: FileContext) -> MachineSettings:
+    """The settings of the machine that an objective depends on."""
+    node = fields.table.get("options")
+    if not isinstance(node, YamlList):
+        return around.settings
+    return around.settings.among(tuple(str(item.value) for item in node.items if isinstance(item, YamlScalar)))
 
 
 def _command(name: str, fields: Fields, around: FileContext) -> Measure | None:
@@ -193,7 +241,52 @@ def _command(name: str, fields: Fields, around: FileContext) -> Measure | None:
     if not wrong and (problem := syntax_error(template.script)):
         fields.note("command", f"The shell cannot read the command{fields.of}: {problem}.")
     passed = fields.names(PASSED, WITHHELD, "withheld variable") or ()
-    return Command(name, template, str(around.folder), fields.duration("timeout"), around.logs, passed)
+    return Command(
+        name,
+        template,
+        str(around.folder),
+        fields.duration("timeout"),
+        around.logs,
+        passed,
+        _settings(fields, around),
+        _meter(fields, around),
+    )
+
+
+def _meter(fields: Fields, around: FileContext) -> MeterChoice | None:
+    """The meter of a command: its name, or a mapping with how it is read."""
+    node = fields.table.get(METER)
+    if node is None:
+        return None
+    if not isinstance(node, YamlMapping):
+        name = _meter_name(fields, METER, fields, around)
+        return None if name is None else MeterChoice(name, str(around.folder))
+    inner = Fields(node, fields.mistakes, f" of meter{fields.of}")
+    inner.check_keys(METER_KEYS)
+    if (celsius := inner.number("cool")) is not None and not -50 <= celsius <= 150:
+        inner.note("cool", f"cool{inner.of} is {celsius:g} degrees Celsius; it must be from -50 to 150.")
+    if inner.has("cool_limit") and not inner.has("cool"):
+        inner.note("cool_limit", f"cool_limit{inner.of} limits the wait until the machine is cool; give cool too.")
+    limit, period = inner.duration("cool_limit"), inner.duration("period")
+    return MeterChoice(
+        _meter_name(inner, "name", fields, around) or AUTO,
+        str(around.folder),
+        inner.duration("idle"),
+        celsius,
+        COOL_LIMIT_SECONDS if limit is None else limit,
+        PERIOD_SECONDS if period is None else period,
+    )
+
+
+def _meter_name(fields: Fields, key: str, objective: Fields, around: FileContext) -> str | None:
+    name = fields.text(key)
+    if name is None:
+        return None
+    try:
+        check_meter_name(name.strip(), folder=around.folder)
+    except FlexiBOError as error:
+        fields.note(key, f"{METER}{objective.of}: {error}")
+    return name.strip()
 
 
 def _left_out(template: Template, fields: Fields, around: FileContext) -> list[str]:

@@ -16,6 +16,7 @@ from flexibo.space import Categorical, Integer, Ordinal, Real, Rule, Space
 from flexibo.space.options import Option, as_option, named
 from flexibo.studyfile._fields import Fields, is_number, shown
 from flexibo.studyfile._yaml_nodes import Node, YamlList, YamlMapping, YamlScalar
+from flexibo.studyfile.machine_settings import KNOB_NAMES
 from flexibo.studyfile.mistakes import Mistakes, Position, nearest
 
 OPTION_KEYS = ("from", "to", "log", "whole", "ordered", "unordered", "when")
@@ -26,20 +27,52 @@ Made = TypeVar("Made")
 
 def space_of(fields: Fields, folder: Path, rule: Rule | None) -> Space | None:
     """The space that the keys `options` or `designs` describe; None if they have mistakes."""
+    if fields.has("knobs") and fields.has("designs"):
+        fields.note("knobs", "Both knobs and designs are given; a table of designs has all options, so leave one out.")
+        return None
     if fields.has("options") and fields.has("designs"):
         fields.note("designs", "Both options and designs are given; the designs of a table bring their own options.")
         return None
     if fields.has("designs"):
         return _pool(fields, folder)
+    before = len(fields.mistakes.found)
+    knobs = _knobs(fields)
     inner = fields.inner("options", " of options", "a mapping of names to values")
-    if inner is None:
+    if inner is None and (fields.has("options") or knobs is None):
         if not fields.has("options"):
             fields.note("options", "There are no options; say what may be varied under the key options.")
         return None
-    if not inner.table.entries:
+    if inner is not None and not inner.table.entries:
         fields.note("options", "options is empty; name at least one option.")
         return None
-    return _space(inner.table, fields.mistakes, rule)
+    tables = [table for table in (None if inner is None else inner.table, knobs) if table is not None]
+    whole = YamlMapping(tuple(entry for table in tables for entry in table.entries), tables[0].place)
+    found = _space(whole, fields.mistakes, rule)
+    return None if len(fields.mistakes.found) > before else found
+
+
+def knob_names(fields: Fields) -> tuple[str, ...]:
+    """The options that are settings of the machine."""
+    node = fields.table.get("knobs")
+    return tuple(entry.key for entry in node.entries) if isinstance(node, YamlMapping) else ()
+
+
+def _knobs(fields: Fields) -> YamlMapping | None:
+    """The table of settings of the machine with their values; what is no knob is noted."""
+    inner = fields.inner("knobs", " of knobs", "a mapping such as {cpu_governor: [performance, powersave]}")
+    if inner is None:
+        return None
+    options = fields.table.get("options")
+    for entry in inner.table.entries:
+        if entry.key not in KNOB_NAMES:
+            hint = nearest(entry.key, KNOB_NAMES)
+            fields.mistakes.add(entry.place, f"Unknown knob {entry.key!r}{hint} 'flexibo knobs list' shows them.")
+        elif isinstance(options, YamlMapping) and options.get(entry.key) is not None:
+            fields.mistakes.add(entry.place, f"{entry.key!r} is both an option and a knob; leave one out.")
+    if not inner.table.entries:
+        fields.note("knobs", "knobs is empty; name a setting of 'flexibo knobs list', or leave it out.")
+        return None
+    return inner.table
 
 
 def _space(table: YamlMapping, mistakes: Mistakes, rule: Rule | None) -> Space | None:

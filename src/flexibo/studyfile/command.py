@@ -3,6 +3,8 @@
 The program is run by ``/bin/sh`` in the folder of the study file. It finds the design in its environment, and in its
 arguments where the command has placeholders. The last line that it prints is the value.
 
+With a meter, the energy, power or time of the program are values too, and it need not print any.
+
 Exit status 0 is success. 125 means that the design is impossible and is not tried again; 126 and 127 (the shell could
 not run the program) that the machine is at fault, which stops the study. Any other is a failed evaluation.
 """
@@ -37,6 +39,8 @@ from flexibo.space import Design
 from flexibo.studyfile._inherited import inherited
 from flexibo.studyfile._shell import ScriptResult, ScriptTimeout, run_script
 from flexibo.studyfile._yaml_nodes import NUMBER
+from flexibo.studyfile.machine_settings import NO_SETTINGS, MachineSettings
+from flexibo.studyfile.metering import PRINTED, QUANTITIES, MeterChoice
 from flexibo.studyfile.template import PREFIX, Template, in_words, variable
 
 IMPOSSIBLE = 125
@@ -67,13 +71,41 @@ class Command:
     timeout: float | None = None  # seconds after which the program is ended, with all processes that it started
     logs: str = ""  # the folder for its output; empty for none
     passed: tuple[str, ...] = ()  # variables that commands do not inherit, but this one does
+    settings: MachineSettings = NO_SETTINGS  # of the machine, set while it runs
+    meter: MeterChoice | None = None
+    quantities: tuple[tuple[str, str], ...] = ()  # with a meter: objectives, and which quantity is the value of each
 
     def __call__(self, design: Design) -> Any:
         """The value, or several by objective, alone or with their cost."""
         if os.name != "posix":
             raise MachineError(f"The command of {self.objective!r} needs a shell ({os.name} has none); use a function.")
-        environment = self.environment(design)
+        with self.settings.held(design):
+            if self.meter is None:
+                return read_value(self._run(design).output, self.objective)
+            return self._metered(design, self.meter)
+
+    def _metered(self, design: Design, meter: MeterChoice) -> Any:
+        ended: list[ScriptResult] = []
+        settings = tuple(self.settings.values(design).items())
+        environment = self.inherited(meter.name)
+        run, line = meter.read(lambda: ended.append(self._run(design)), environment, settings)
+        note_printed(f"{line}\n")
+        values = {name: QUANTITIES[what](run) for name, what in self.quantities if what != PRINTED}
+        if len(values) == len(self.quantities):
+            return values
+        printed = read_value(ended[0].output, self.objective)
+        said, *cost = printed if isinstance(printed, tuple) else (printed,)
+        values = {**(said if isinstance(said, Mapping) else {self.objective: said}), **values}
+        return (values, *cost) if cost else values
+
+    def inherited(self, text: str) -> dict[str, str]:
+        """What a command inherits; `text` is its program."""
         around = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+        return inherited(around, text, self.passed)
+
+    def _run(self, design: Design) -> ScriptResult:
+        """Run the program once; an exit status other than 0 is an error."""
+        environment = self.environment(design)
         heard = bytearray()
 
         def listen(chunk: bytes) -> None:
@@ -86,7 +118,7 @@ class Command:
                 ended = run_script(
                     self.template.script,
                     folder=self.folder,
-                    environment={**inherited(around, self.template.text, self.passed), **environment},
+                    environment={**self.inherited(self.template.text), **environment},
                     seconds=self.timeout,
                     listen=listen,
                 )
@@ -97,7 +129,7 @@ class Command:
                 note_printed(heard.decode(errors="replace"))
             log.end(exit_description(ended.status))
         self._check(ended)
-        return read_value(ended.output, self.objective)
+        return ended
 
     def environment(self, design: Mapping[str, Any]) -> dict[str, str]:
         """The environment variables that specify what to measure."""

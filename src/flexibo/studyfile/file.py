@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from flexibo._internal.durations import UNITS
-from flexibo.errors import SettingsDifferError
+from flexibo.errors import InvalidValueError, SettingsDifferError
 from flexibo.executors import Measure
+from flexibo.hardware import close_meter
+from flexibo.hardware.knobs import Write
 from flexibo.objectives import Objective
 from flexibo.space import Space
 from flexibo.storage import Storage, sqlite_file
@@ -22,19 +24,20 @@ from flexibo.study.settings import check_same_space, every_design
 from flexibo.studyfile._executor import ExecutorChoice, executor_of
 from flexibo.studyfile._fields import Fields
 from flexibo.studyfile._objectives import FileContext, check_manual, objectives_of
-from flexibo.studyfile._options import space_of
+from flexibo.studyfile._options import knob_names, space_of
 from flexibo.studyfile._settings import check_whole, cost_of, initial_of, settings_of
 from flexibo.studyfile._trackers import TrackerChoice, trackers_of
 from flexibo.studyfile._yaml_nodes import MOST_BYTES, YamlList, YamlMapping, YamlScalar, nodes_of
 from flexibo.studyfile.command import Command
-from flexibo.studyfile.functions import found
+from flexibo.studyfile.functions import Function, found
+from flexibo.studyfile.machine_settings import NO_SETTINGS, MachineSettings
 from flexibo.studyfile.mistakes import Mistakes, Position, StudyFileError, nearest
 from flexibo.studyfile.template import Template, variable
 
 KEYS = (
     *("name", "method", "budget", "seed", "storage", "options", "designs", "valid", "objectives", "reference"),
     *("n_initial", "initial_designs", "stop", "executor", "logs", "lease", "candidates", "delta", "surrogate", "cost"),
-    *("trackers", "defaults", "known"),
+    *("trackers", "defaults", "known", "knobs"),
 )
 SUFFIXES = (".yaml", ".yml")
 
@@ -74,6 +77,8 @@ class StudyFile:
     trackers: tuple[TrackerChoice, ...] = ()
     defaults: Mapping[str, Any] = field(default_factory=dict)  # what designs have that are older than an option
     known: tuple[KnownSource, ...] = ()  # where results come from that are known before the first question
+    knobs: MachineSettings = NO_SETTINGS  # the options that are settings of the machine
+    meters: Mapping[str, str] = field(default_factory=dict)  # what each metered objective is read from here
 
     @property
     def path(self) -> Path:
@@ -93,7 +98,48 @@ class StudyFile:
         If the budget is written as a duration, costs are seconds. The unit of costs that people report is not known.
         """
         unit = {"cost_unit": "s"} if self.budget_is_duration else {"cost_unit": ""} if self.by_hand else {}
-        return {"study_file": str(self.path), "sha256": self.source.digest, **unit}
+        meters = {"meters": dict(self.meters)} if self.meters else {}
+        return {"study_file": str(self.path), "sha256": self.source.digest, **unit, **meters}
+
+    @property
+    def metered(self) -> tuple[str, ...]:
+        """The objectives whose commands are metered."""
+        commands = {name: one for name, one in self.measures.items() if isinstance(one, Command)}
+        return tuple(name for name, command in commands.items() if command.meter is not None)
+
+    def on_this_machine(self, objectives: Collection[str]) -> tuple[StudyFile, tuple[Write, ...]]:
+        """The file, with what its meters are called here, and what was restored that a killed session had left.
+
+        A meter that cannot be read, or a setting that cannot be changed, for one of these objectives is an error.
+        """
+        meters = {}
+        measures = [self.measures[name] for name in objectives if name in self.measures]
+        for measure in measures:
+            if isinstance(measure, Command) and measure.meter is not None:
+                meter = measure.meter.opened(measure.inherited(measure.meter.name))
+                meters[measure.objective] = meter.name
+                close_meter(meter)
+        chosen = [measure.settings.names for measure in measures if isinstance(measure, Command | Function)]
+        restored = self.knobs.among(tuple(name for names in chosen for name in names)).check(self.space)
+        return replace(self, meters=meters), restored
+
+    def check_same_meters(self, origin: Mapping[str, Any]) -> None:
+        """Raise an error if an objective was read from another meter before: such readings must not be mixed."""
+        before = origin.get("meters")
+        for name, meter in self.meters.items():
+            if isinstance(before, Mapping) and before.get(name) not in (None, meter):
+                raise InvalidValueError(
+                    f"{name} of this study is read from {before[name]}; here it would be {meter}. Measurements of two "
+                    "meters must not be mixed: measure it where it was begun, or start another study."
+                )
+
+    def check_executor(self, executor: ExecutorChoice) -> None:
+        """Raise an error if evaluations would run at the same time that need different settings of one machine."""
+        if self.knobs.names and executor.name == "processes" and executor.workers != 1:
+            raise InvalidValueError(
+                f"knobs ({', '.join(self.knobs.names)}) are settings of the whole machine, so evaluations cannot run "
+                "at the same time; leave the executor out, or give it one worker."
+            )
 
     def other_database(self, url: str) -> Path | None:
         """The SQLite file of a URL if it is not the one of this study file, as after a backup; otherwise None."""
@@ -234,7 +280,9 @@ def study_file_of(source: FileText, *, imports: bool = True) -> StudyFile:
     rule = _function(fields, "valid", folder)
     space = space_of(fields, folder, rule)
     logs = fields.text("logs")
-    around = FileContext(folder, str(folder / logs) if logs else "", space, _option_names(fields, space), imports)
+    knobs = MachineSettings(knob_names(fields))
+    names = _option_names(fields, space)
+    around = FileContext(folder, str(folder / logs) if logs else "", space, names, imports, knobs)
     objectives, measures = objectives_of(fields, around)
     name = fields.text("name") or folder.name or "study"
     settings = settings_of(fields, objectives)
@@ -243,6 +291,7 @@ def study_file_of(source: FileText, *, imports: bool = True) -> StudyFile:
     known = _known(fields, folder)
     check_manual(fields)
     executor = executor_of(fields, list(measures) or [objective.name for objective in objectives], folder)
+    executor = _one_reading_at_a_time(executor, measures)
     storage = _storage(fields, name, folder)
     trackers = trackers_of(fields, folder)
     if space is None or mistakes.found:
@@ -252,7 +301,7 @@ def study_file_of(source: FileText, *, imports: bool = True) -> StudyFile:
     written = fields.table.get("budget")
     is_duration = isinstance(written, YamlScalar) and str(written.value).strip()[-1:] in UNITS
     named = fields.has("storage")
-    return StudyFile(
+    file = StudyFile(
         source,
         name,
         storage,
@@ -266,7 +315,20 @@ def study_file_of(source: FileText, *, imports: bool = True) -> StudyFile:
         trackers,
         defaults,
         known,
+        knobs,
     )
+    try:
+        file.check_executor(executor)
+    except InvalidValueError as error:
+        fields.note("executor", str(error))
+        raise mistakes.error() from None
+    return file
+
+
+def _one_reading_at_a_time(executor: ExecutorChoice, measures: Mapping[str, Measure]) -> ExecutorChoice:
+    """The executor with one slot for each metered objective that has none: two readings would include each other."""
+    metered = [name for name, one in measures.items() if isinstance(one, Command) and one.meter is not None]
+    return replace(executor, slots={**dict.fromkeys(metered, 1), **executor.slots}) if metered else executor
 
 
 def _option_names(fields: Fields, space: Space | None) -> tuple[str, ...]:
@@ -274,7 +336,8 @@ def _option_names(fields: Fields, space: Space | None) -> tuple[str, ...]:
     if space is not None:
         return space.names
     node = fields.table.get("options")
-    return (*(entry.key for entry in node.entries), *node.unread) if isinstance(node, YamlMapping) else ()
+    options = (*(entry.key for entry in node.entries), *node.unread) if isinstance(node, YamlMapping) else ()
+    return (*options, *knob_names(fields))
 
 
 def _defaults(fields: Fields, options: tuple[str, ...]) -> dict[str, Any]:
@@ -361,7 +424,7 @@ def dependence_hints(file: StudyFile) -> list[str]:
         measure = file.measures.get(objective.name)
         if objective.options is not None or objective.name in shared or not isinstance(measure, Command):
             continue
-        used = _used(measure.template, file.space.names)
+        used = _used(measure.template, file.space.names, measure.settings.names)
         if used and len(used) < len(file.space.names):
             found.append(
                 f"{objective.name} uses {', '.join(f'{{{name}}}' for name in used)} only; if it does not read the "
@@ -370,9 +433,9 @@ def dependence_hints(file: StudyFile) -> list[str]:
     return found
 
 
-def _used(template: Template, options: tuple[str, ...]) -> list[str]:
+def _used(template: Template, options: tuple[str, ...], settings: tuple[str, ...]) -> list[str]:
     """The options that a command names, in their order; empty if it may read all, or has no placeholder."""
     if not template.options or "FLEXIBO_DESIGN" in template.text:
         return []
     words = set(re.findall(r"\w+", template.text))
-    return [name for name in options if name in template.options or variable(name) in words]
+    return [name for name in options if name in template.options or variable(name) in words or name in settings]

@@ -171,8 +171,11 @@ def _named(node: Node | None, folder: Path) -> Iterator[Path]:
         text = entry.node.value if isinstance(entry.node, YamlScalar) else None
         if isinstance(text, str) and entry.key in FUNCTION_KEYS and ":" in text:
             yield from _modules(text.partition(":")[0], folder)
-        elif isinstance(text, str) and entry.key == "command":
+        elif isinstance(text, str) and entry.key in ("command", "meter"):
             yield from _programs(text, folder)
+        elif entry.key == "meter" and isinstance(entry.node, YamlMapping):
+            name = entry.node.get("name")
+            yield from _programs(str(name.value), folder) if isinstance(name, YamlScalar) else ()
         yield from _named(entry.node, folder)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from flexibo.errors import InvalidValueError, MachineError
 from flexibo.space import Design
+from flexibo.studyfile.machine_settings import NO_SETTINGS, MachineSettings
 from flexibo.studyfile.mistakes import nearest
 
 
@@ -22,6 +23,7 @@ class Function:
 
     place: str  # ``module:function``
     folder: str  # of the study file
+    settings: MachineSettings = NO_SETTINGS  # of the machine, set while it runs
 
     def __call__(self, design: Design) -> Any:
         """What the function returns."""
@@ -29,7 +31,8 @@ class Function:
             function = _kept(self.place, self.folder)
         except InvalidValueError as error:
             raise MachineError(str(error)) from None
-        return function(design)
+        with self.settings.held(design):
+            return function(design)
 
 
 def found(place: str, folder: str) -> Callable[..., Any]:

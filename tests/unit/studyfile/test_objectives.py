@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from tests.unit.studyfile.texts import OBJECTIVES, SMALL
 
 from flexibo import Objective
 from flexibo.studyfile import Command, Function
+from flexibo.studyfile.metering import MeterChoice
 
 
 def test_objectives_can_be_all_that_an_objective_can(read: Any, tmp_path: Path) -> None:
@@ -148,3 +150,63 @@ def test_retries_and_a_shared_cause_of_failures_can_be_given(read: Any) -> None:
 def test_wrong_retries_and_causes_are_mistakes(read: Any, key: str, facts: str) -> None:
     with pytest.raises(Exception, match=facts):
         read("options: {x: [1, 2]}\nobjectives:\n  a: {command: echo 1}\n  b: {command: echo 1, " + key + "}\n")
+
+
+METERED = """
+options: {x: [1, 2]}
+objectives:
+  energy:
+    command: ./infer.sh {x}
+%s
+  error: {command: echo 1}
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "choice"),
+    [
+        ("    meter: auto", MeterChoice("auto")),
+        ("    meter: rapl+nvml:all", MeterChoice("rapl+nvml:all")),
+        ("    meter: cat /dev/plug --watts", MeterChoice("cat /dev/plug --watts")),
+        ("    meter: {idle: 5s}", MeterChoice("auto", idle_seconds=5.0)),
+        (
+            "    meter: {name: rapl, cool: 60, cool_limit: 2m, period: 0.5}",
+            MeterChoice("rapl", celsius=60, cool_limit_seconds=120.0, period_seconds=0.5),
+        ),
+    ],
+)
+def test_a_command_may_be_metered(read: Any, tmp_path: Path, lines: str, choice: MeterChoice) -> None:
+    file = read(METERED % lines)
+    command = file.measures["energy"]
+    assert command.meter == replace(choice, folder=str(tmp_path))
+    assert command.quantities == (("energy", "joules"),)
+    assert file.metered == ("energy",)
+    assert file.executor.slots == {"energy": 1}  # readings do not overlap
+
+
+def test_the_objectives_of_a_metered_command_are_quantities_or_printed(read: Any) -> None:
+    more = "    meter: auto\n    quantity: watts\n  s: {measured_with: energy, quantity: seconds}\n"
+    file = read(METERED % (more + "  items: {measured_with: energy}"))
+    assert file.measures["energy"].quantities == (("energy", "watts"), ("s", "seconds"), ("items", "printed"))
+
+
+@pytest.mark.parametrize(
+    ("lines", "facts"),
+    [
+        ("    meter: rapll", "'energy'.*'rapll'.*'rapl'"),
+        ("    meter: rapl+rapl", "rapl.*twice"),
+        ("    meter: [rapl]", "meter.*list"),
+        ("    meter: {nam: rapl}", "'nam'.*'name'"),
+        ("    meter: {name: rapll}", "'rapll'"),
+        ("    meter: {idle: soon}", "idle.*'soon'"),
+        ("    meter: {cool: 900}", "cool.*900"),
+        ("    meter: {cool_limit: 5m}", "cool_limit.*cool "),
+        ("    quantity: joules", "quantity.*joules.*meter"),
+        ("    meter: auto\n    quantity: amperes", "'amperes'"),
+        ("  ms: {measured_with: energy, quantity: seconds}", "'energy'.*meter"),
+        ("  ms: {function: 'a:b', meter: auto}", "meter.*'ms'.*command"),
+        ("    meter: ''", "meter"),
+    ],
+)
+def test_what_is_wrong_with_a_meter_is_a_mistake(mistakes: Any, lines: str, facts: str) -> None:
+    assert any(re.search(facts, sentence) for _, _, sentence in mistakes(METERED % lines))

@@ -157,3 +157,47 @@ class TestTables:
     def test_a_cell_that_is_too_long_is_a_mistake(self, mistakes: Any, tmp_path: Path) -> None:
         (tmp_path / "pool.csv").write_text("x\n" + "a" * 200_000 + "\n")
         assert re.search(r"^pool\.csv.*CSV.*field limit", mistakes(f"designs: pool.csv\n{OBJECTIVES}")[0][2])
+
+
+KNOBS = """
+options: {batch: [1, 2]}
+knobs:
+  swappiness: [10, 60]
+  active_cores: {from: 1, to: 4}
+objectives:
+  energy: {command: "./infer.sh {batch} {swappiness}"}
+  error: {command: echo 1, options: [batch]}
+"""
+
+
+def test_knobs_are_options_of_the_objectives_that_depend_on_them(read: Any) -> None:
+    file = read(KNOBS)
+    assert file.space.names == ("batch", "swappiness", "active_cores")
+    assert file.knobs.names == ("swappiness", "active_cores")
+    assert file.measures["energy"].settings.names == ("swappiness", "active_cores")
+    assert file.measures["error"].settings.names == ()
+    alone = read(
+        KNOBS.replace("options: {batch: [1, 2]}\n", "").replace("{batch}", "").replace("[batch]", "[swappiness]")
+    )
+    assert alone.space.names == ("swappiness", "active_cores")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "facts"),
+    [
+        ("swappiness: [10, 60]", "swapiness: [10, 60]", "'swapiness'.*'swappiness'.*flexibo knobs list"),
+        ("{batch: [1, 2]}", "{batch: [1, 2], swappiness: [1, 2]}", "'swappiness'.*option.*knob"),
+        ("swappiness: [10, 60]", "swappiness: low", "'swappiness'"),
+        ("options: {batch: [1, 2]}", "designs: pool.csv", "knobs.*designs"),
+        ("{swappiness}", "{swapiness}", "{swapiness}.*'swappiness'"),
+        ("n_", "n_", "knobs"),
+        ("objectives:", "executor: {name: processes, workers: 2}\nobjectives:", "swappiness.*one worker"),
+    ],
+)
+def test_what_is_wrong_with_knobs_is_a_mistake(mistakes: Any, before: str, after: str, facts: str) -> None:
+    text = (
+        KNOBS.replace(before, after, 1)
+        if before != "n_"
+        else KNOBS.replace(KNOBS[KNOBS.index("  swap") : KNOBS.index("objectives")], "  []\n")
+    )
+    assert any(re.search(facts, sentence) for _, _, sentence in mistakes(text))
