@@ -142,8 +142,13 @@ class History:
         """
         made = self.emptied(settings)
         made.changes_to_come = self.changes + changes
-        made.extend(events_from_dicts([event_to_dict(event) for event in self.events], made.space))
+        made.follow(self)
         return made
+
+    def follow(self, other: History) -> None:
+        """Replay the events with which another history is ahead of this one."""
+        new = other.events[len(self.events) :]
+        self.extend(events_from_dicts([event_to_dict(event) for event in new], self.space))
 
     def become(self, other: History) -> None:
         """Take the place of another history, whose state this one then has."""

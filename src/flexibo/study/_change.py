@@ -42,14 +42,43 @@ class Plan:
     changes: Changes
 
 
-def plan(history: History, settings: Settings, request: ChangeRequest) -> Plan:
-    """What follows from a request for a study as it is now; an error if it would make readings wrong."""
+class Replay:
+    """The history with the settings of a request, kept from one `plan` to the next: only new events are added to it."""
+
+    def __init__(self) -> None:
+        self._made: History | None = None
+        self._of: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {})
+
+    def made(self, history: History, stored: Mapping[str, Any], request: ChangeRequest) -> History:
+        """The history with these settings: what cannot be replayed must not be stored."""
+        before, known = history.rule, self._made
+        is_same = known is not None and self._of[0] is history.settings and self._of[1] == stored
+        self._made = None
+        try:
+            history.rule = rule_of(request, before)
+            if known is not None and is_same:
+                known.follow(history)
+            else:
+                known = history.changed_to(stored)
+        except FlexiBOError as error:
+            raise InvalidValueError(f"What was measured would not fit the study any more. {error}") from None
+        finally:
+            history.rule = before
+        self._made, self._of = known, (history.settings, stored)
+        return known
+
+
+def plan(history: History, settings: Settings, request: ChangeRequest, replay: Replay | None = None) -> Plan:
+    """What follows from a request for a study as it is now; an error if it would make readings wrong.
+
+    Who plans again after some more events gives the same `replay`.
+    """
     after = _applied(history, settings, request)
     rows = _differences(settings, after, request)
     stored, events, outside = after.to_dict(), list[Event](), 0
     seen = len(history.known_designs)
     if rows:
-        made = _replayed(history, stored, request)
+        made = (replay or Replay()).made(history, stored, request)
         outside = seen - len(made.space.legal(made.known_designs).nonzero()[0])
         # With more retries, a design is queued again that had failed for good.
         gone = [q.number for q in made.queue if not made.space.legal(made.space.known_designs([q.design]))[0]]
@@ -69,18 +98,6 @@ def plan(history: History, settings: Settings, request: ChangeRequest) -> Plan:
 def _has_other_rule(before: Settings, after: Settings, request: ChangeRequest) -> bool:
     is_given = request.valid is not UNSET and after.space is not before.space
     return is_given or (after.space.valid is None) != (before.space.valid is None)
-
-
-def _replayed(history: History, stored: Mapping[str, Any], request: ChangeRequest) -> History:
-    """The history with other settings: what cannot be replayed must not be stored."""
-    before = history.rule
-    try:
-        history.rule = rule_of(request, before)
-        return history.changed_to(stored)
-    except FlexiBOError as error:
-        raise InvalidValueError(f"What was measured would not fit the study any more. {error}") from None
-    finally:
-        history.rule = before
 
 
 def rule_of(request: ChangeRequest, before: Rule | None) -> Rule | None:

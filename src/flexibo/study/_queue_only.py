@@ -51,9 +51,9 @@ class QueueOnly:
         """Store the outcome of an evaluation."""
         self.study.tell_outcome(outcome)
 
-    def release(self, evaluation: Evaluation) -> None:
+    def release(self, evaluation: Evaluation, *, reason: str = "") -> None:
         """Give an evaluation back that was not attempted."""
-        self.study.release(evaluation)
+        self.study.release(evaluation, reason=reason)
 
     def keep_outcome(self, outcome: Outcome, why: str) -> str:
         """Keep an outcome that could not be stored in a file, and say where."""

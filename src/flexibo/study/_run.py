@@ -41,7 +41,7 @@ class RunnableStudy(Protocol):
     def tell_outcome(self, outcome: Outcome) -> None:
         """Store the outcome of an evaluation."""
 
-    def release(self, evaluation: Evaluation) -> None:
+    def release(self, evaluation: Evaluation, *, reason: str = "") -> None:
         """Give an evaluation back that was not attempted."""
 
     def keep_outcome(self, outcome: Outcome, why: str) -> str:
@@ -119,7 +119,7 @@ class RunLoop:
             if isinstance(answer, Stop):
                 return answer
             if answer.objective not in self.measures:  # the study was changed while it was asked
-                self.study.release(answer)
+                self.study.release(answer, reason=f"This worker has no function for {answer.objective!r}.")
                 continue
             self.executor.submit(answer, self.objectives()[answer.objective], self.measures[answer.objective])
 

@@ -110,11 +110,11 @@ def answer_events(history: History, evaluation: Evaluation, given: Told | Failed
     return [given]
 
 
-def release_events(history: History, evaluation: Evaluation) -> list[Event]:
+def release_events(history: History, evaluation: Evaluation, reason: str = "") -> list[Event]:
     """The release of an evaluation; nothing if it has been answered, or given to another worker, in the meantime."""
     check_asked(history, evaluation)
     holder = history.assignments.get(evaluation.number)
-    return [] if holder is None or holder.token != evaluation.token else [Released(evaluation.number)]
+    return [] if holder is None or holder.token != evaluation.token else [Released(evaluation.number, reason)]
 
 
 def added_event(

@@ -15,7 +15,7 @@ from flexibo._internal.version import __version__
 from flexibo.errors import InvalidValueError
 from flexibo.history import History
 from flexibo.history.event_dicts import UnknownEventError, event_to_dict, events_from_dicts
-from flexibo.history.events import Event, Failed, Told
+from flexibo.history.events import Changed, Event, Failed, Told
 from flexibo.history.state import packed, restore
 from flexibo.storage import Storage, StorageError
 from flexibo.storage.base import Snapshot, SnapshotStorage, first_event, place_of
@@ -37,8 +37,14 @@ Notify: TypeAlias = Callable[[Event], object]
 HISTORY, FITS = "history", "fits"  # the kinds of snapshots
 LEAST_BETWEEN = 2_000  # a snapshot is stored after at least this many events,
 SHARE_BETWEEN = 20  # and after at least one event in this many
+TRIES = 3  # how often a study may be changed while events are being written, until others must wait for the replay
 _VERSION = __version__.encode()
 logger = logging.getLogger(__name__)
+
+
+def _changing(contents: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The events among these that change the settings."""
+    return [one for one in contents if isinstance(one, dict) and one.get("event") == CHANGED]
 
 
 def _ignore(event: Event) -> None:
@@ -59,6 +65,7 @@ class EventLog:
         self._clock = clock
         self._subject = f"study {name!r}" if name else "the study"
         self._snapshot_at = 0
+        self._is_changed = False  # whether the last snapshot is of other settings: then all events are replayed
 
     def first(self) -> dict[str, Any] | None:
         """The event that the stored study begins with, checked, as settings are made of it; None if there is none."""
@@ -79,7 +86,9 @@ class EventLog:
         """Learn all stored events: from a snapshot as far as there is one, else by replaying them."""
         if isinstance(self._storage, SnapshotStorage):
             self._begin_with_snapshot(self._storage)
-        self.learn(self.unread())
+        contents = self.unread()
+        self.learn(contents)
+        self._is_changed = bool(self._snapshot_at and _changing(contents))
 
     def _begin_with_snapshot(self, storage: SnapshotStorage) -> None:
         """Give the history the state that is stored, if there is one that this version can use."""
@@ -120,12 +129,13 @@ class EventLog:
             raise damaged_event(start, self._subject, error, place_of(self._storage)) from None
 
     def _keep_snapshot(self) -> None:
-        """Store the state of the history if it has grown enough since the last time."""
+        """Store the state of the history if it has grown enough since the last time, or was changed."""
         events, storage = len(self.history.events), self._storage
         due = max(LEAST_BETWEEN, events // SHARE_BETWEEN)
-        if events - self._snapshot_at < due or not isinstance(storage, SnapshotStorage):
+        is_due = events - self._snapshot_at >= due or (self._is_changed and events >= LEAST_BETWEEN)
+        if not is_due or not isinstance(storage, SnapshotStorage):
             return
-        self._snapshot_at = events
+        self._snapshot_at, self._is_changed = events, False
         self._keep(storage, HISTORY, packed(self.history))
 
     def _keep(self, storage: SnapshotStorage, kind: str, content: bytes) -> None:
@@ -204,10 +214,26 @@ class EventLog:
 
         They are stored durably when this returns. If `decide` raises, nothing is written and the error propagates.
         """
+        for tries_left in reversed(range(TRIES)):
+            if self._is_committed(decide, notify, learns_changes=not tries_left):
+                break
+        self._keep_snapshot()
+
+    def _is_committed(self, decide: Callable[[], Sequence[Event]], notify: Notify, *, learns_changes: bool) -> bool:
+        """Write the events that `decide` returns; False if another process has changed the study: nothing is written.
+
+        A change is learned while the storage is locked only if that is said: it replays all events, and others wait.
+        """
         events: list[Event] = []
         mine: list[Event] = []
+        is_late = False
 
         def decided(new: list[dict[str, Any]]) -> list[dict[str, Any]]:
+            nonlocal is_late
+            is_late = is_late or (not learns_changes and bool(_changing(new)))
+            if is_late:
+                mine.clear()
+                return []
             events.extend(self._learn(new))
             mine[:] = decide()
             return [event_to_dict(event) | {"time": self._clock()} for event in mine]
@@ -222,7 +248,8 @@ class EventLog:
         finally:
             for event in events:
                 notify(event)
-        self._keep_snapshot()
+        self._is_changed = self._is_changed or any(isinstance(event, Changed) for event in mine)
+        return not is_late
 
     def _learn(self, contents: Sequence[Mapping[str, Any]]) -> list[Event]:
         history = self._following(contents)
@@ -237,7 +264,7 @@ class EventLog:
 
     def _following(self, contents: Sequence[Mapping[str, Any]]) -> History:
         """The history that these events are added to: if they change the study, its replay with the last change."""
-        changes = [one for one in contents if isinstance(one, dict) and one.get("event") == CHANGED]
+        changes = _changing(contents)
         if not changes:
             return self.history
         try:

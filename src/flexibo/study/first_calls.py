@@ -44,9 +44,9 @@ class RaisingFirst:
         if outcome.values is not None:
             self._untried.discard(name)
 
-    def release(self, evaluation: Evaluation) -> None:
+    def release(self, evaluation: Evaluation, *, reason: str = "") -> None:
         """Give an evaluation back that was not attempted."""
-        self.study.release(evaluation)
+        self.study.release(evaluation, reason=reason)
 
     def keep_outcome(self, outcome: Outcome, why: str) -> str:
         """Keep an outcome that could not be stored in a file, and say where."""
@@ -97,9 +97,9 @@ class TryOnly:
         elif self._designs >= MOST_DESIGNS:
             raise FirstCallError(outcome)
 
-    def release(self, evaluation: Evaluation) -> None:
+    def release(self, evaluation: Evaluation, *, reason: str = "") -> None:
         """Give an evaluation back that was not attempted."""
-        self.study.release(evaluation)
+        self.study.release(evaluation, reason=reason)
 
     def keep_outcome(self, outcome: Outcome, why: str) -> str:
         """Keep an outcome that could not be stored in a file, and say where."""

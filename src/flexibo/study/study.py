@@ -33,7 +33,7 @@ from flexibo.storage import MemoryStorage, Storage, StorageError, open_storage
 from flexibo.storage.heartbeat import LEASE, Heartbeat
 from flexibo.study import _arguments, _queue, answers
 from flexibo.study._ask import Asking, AskMemory
-from flexibo.study._change import plan
+from flexibo.study._change import Replay, plan
 from flexibo.study._claims import Claims
 from flexibo.study._confirm import Wish, chosen_rows, confirming_events, unpaid_events
 from flexibo.study._create import fixed_reference, open_or_create, open_stored, raised_budget
@@ -423,10 +423,16 @@ class Study:
         )
         self._log.answer(evaluation, failed, self._notify)
 
-    def release(self, evaluation: Evaluation) -> None:
-        """Give an evaluation back that was not attempted; it may be asked again."""
+    def release(self, evaluation: Evaluation, *, reason: str = "") -> None:
+        """Give an evaluation back that was not attempted; it may be asked again.
+
+        Args:
+            evaluation: What `ask` returned.
+            reason: Why, in one line, for people.
+        """
         answers.check_evaluation(evaluation)
-        self._commit(lambda: answers.release_events(self.history, evaluation))
+        checked = _arguments.checked_text("The reason", reason) if reason else ""
+        self._commit(lambda: answers.release_events(self.history, evaluation, checked))
 
     def tell_outcome(self, outcome: Outcome) -> None:
         """Store what an executor returned; a value that cannot be told counts as a failure.
@@ -463,8 +469,12 @@ class Study:
             cost: What it cost, by objective, or as a number where one objective is given: costs are learned from it.
             failed: An objective that cannot be measured for this design, or several, each with the reason.
         """
-        result = answers.added_event(self.history, design, values or {}, cost, failed)
-        self._commit(lambda: answers.agreeing_events(self.history, result))
+
+        def decide() -> Sequence[Event]:  # another process may have changed the study
+            result = answers.added_event(self.history, design, values or {}, cost, failed)
+            return answers.agreeing_events(self.history, result)
+
+        self._commit(decide)
 
     def learn(self, results: Sequence[Added]) -> None:
         """Add results that were known before, all of them or none; see `add`, and `flexibo.transfer.learn_from`."""
@@ -501,9 +511,16 @@ class Study:
         Returns:
             The queued design; its number withdraws it (`dequeue`).
         """
-        order = _queue.Order.of(self.history, design, objectives, readings=readings, why=why, budget=budget)
-        self._commit(lambda: _queue.ordering_events(self.history, self._mind.optimizer.costs, order))
-        return next(queued for queued in reversed(self.history.queue) if queued.design == order.design)
+        numbers: list[int] = []
+
+        def decide() -> Sequence[Event]:  # another process may have changed the study
+            order = _queue.Order.of(self.history, design, objectives, readings=readings, why=why, budget=budget)
+            numbers[:] = [self.history.enqueued]
+            return _queue.ordering_events(self.history, self._mind.optimizer.costs, order)
+
+        with self._log.lock:
+            self._commit(decide)
+            return next(queued for queued in self.history.queue if queued.number == numbers[0])
 
     def dequeue(self, number: int | None = None) -> None:
         """Withdraw a queued design by its number, or all of them; what is being measured of it may be answered."""
@@ -584,16 +601,17 @@ class Study:
         self.refresh()
         if dry_run:
             return plan(self.history, self.settings, request).changes
-        found = [Changes()]
+        found, replay = [Changes()], Replay()
 
         def decide() -> Sequence[Event]:
-            planned = plan(self.history, self.settings, request)
+            planned = plan(self.history, self.settings, request, replay)
             if expected is not None and planned.changes.rows != expected.rows:
                 raise InvalidValueError("The study was changed by another process meanwhile; look at it again.")
             found[0] = planned.changes
             return planned.events
 
-        with self._mind.changing(request):
+        with self._log.lock, self._mind.changing(request):
+            decide()  # what takes long is done before other processes must wait
             self._commit(decide)
         return found[0]
 
@@ -826,11 +844,18 @@ class Study:
     def _enqueue_rows(self, wish: Wish) -> tuple[QueuedDesign, ...]:
         """Queue what is missing of rows, or of all."""
         self._claims().give_back_lost()
-        known = self.hand_over(include=wish.include)
-        rows = chosen_rows(known, self.objectives, known_reference(self.predictor, self.history), wish)
-        before = self.history.enqueued
-        self._commit(lambda: confirming_events(self.history, self._mind.optimizer.costs, rows, wish))
-        return tuple(queued for queued in self.history.queue if queued.number >= before)
+        while True:
+            known, settings = self.hand_over(include=wish.include), self.history.settings
+            rows = chosen_rows(known, self.objectives, known_reference(self.predictor, self.history), wish)
+            before = self.history.enqueued
+
+            def decide(settings: object = settings, rows: Mapping[int, Design] = rows) -> Sequence[Event]:
+                is_same = self.history.settings is settings
+                return confirming_events(self.history, self._mind.optimizer.costs, rows, wish) if is_same else []
+
+            self._commit(decide)
+            if self.history.settings is settings:  # or else another process changed the study, and has other rows
+                return tuple(queued for queued in self.history.queue if queued.number >= before)
 
     def _run(self, source: RunnableStudy, means: Means, *, progress: bool | None, idle: float | None) -> None:
         """Measure what `source`, this study or its queue, asks; failures that stopped the study are forgiven."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import pytest
 from flexibo import Study
 from flexibo.errors import FlexiBOError, InvalidValueError, SettingsDifferError
 from flexibo.history.event_dicts import UnknownEventError, event_to_dict
-from flexibo.history.events import Changed, Dequeued, Evaluation, Event
+from flexibo.history.events import Changed, Dequeued, Evaluation, Event, Released
 from flexibo.objectives import Objective
 from flexibo.optimizer import StopKind
 from flexibo.space import Categorical, Design, Real, Space
@@ -284,6 +284,47 @@ def test_two_workers_that_change_at_once_both_have_their_way() -> None:
     assert first.history.settings == second.history.settings
 
 
+def test_what_is_added_or_queued_is_checked_with_what_others_changed_meanwhile() -> None:
+    storage = MemoryStorage()
+    boss = Study(OPTIONS, ["a", "b"], budget=20, seed=0, storage=storage)
+    other, third = Study.load(storage), Study.load(storage)
+    boss.change(options={"x": (0.0, 0.5)}, objectives=["c"])
+    other.add({"x": 0.25, "k": "p"}, {"c": 1.0})
+    assert third.enqueue({"x": 0.5, "k": "p"}, ["c"]).objectives == ("c",)
+    boss.change(options={"x": (0.0, 0.25), "z": [0, 1]}, defaults={"z": 0})
+    events = len(boss.events)
+    refused: list[Callable[[], object]] = [
+        lambda: other.add({"x": 0.5, "k": "p"}, {"a": 1.0}),
+        lambda: third.enqueue({"x": 0.1, "k": "p"}),
+    ]
+    for call, option in zip(refused, ("x", "z"), strict=True):
+        with pytest.raises(InvalidValueError, match=rf"^Option '{option}'"):
+            call()
+    boss.refresh()
+    assert len(boss.events) == events
+
+
+def test_rows_of_another_process_that_changes_the_study_are_not_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
+    storage = MemoryStorage()
+    study, boss = begun(storage, budget=8), Study.load(storage)
+    for x in (0.02, 0.22, 0.42, 0.62, 0.82):
+        study.add({"x": x, "k": "p"}, {"a": x})
+    assert max(row.design["x"] for row in study.promising()) > 0.4
+    changes = [lambda: boss.change(options={"x": (0.0, 0.4)}, budget=40)]
+    written = storage.commit
+
+    def crossed(*given: Any) -> None:
+        if changes:
+            changes.pop()()
+        written(*given)
+
+    monkeypatch.setattr(storage, "commit", crossed)
+    queued = study.confirm(budget=40)
+    assert queued
+    assert all(one.design in study.space for one in queued)
+    assert not changes
+
+
 def test_a_change_that_was_shown_is_not_made_if_another_came_first() -> None:
     from flexibo.study.changes import ChangeRequest
 
@@ -314,7 +355,12 @@ def test_a_worker_whose_study_is_changed_goes_on_with_the_new_one() -> None:
     worker.run({"a": measured, "b": FUNCTIONS["b"]}, idle=0)
     later = [one for one in worker.history.asked if one.number > 14]
     assert later
-    assert all(one.design["x"] <= 0.3 and one.objective != "c" for one in later)
+    assert all(one.design["x"] <= 0.3 for one in later)
+    unknown = [one.number for one in later if one.objective == "c"]
+    assert len(unknown) <= 1
+    released = [event for event in worker.events if isinstance(event, Released)]
+    assert [event.number for event in released] == unknown
+    assert all("'c'" in event.reason for event in released)
     assert worker.method.name == "random"
     assert not worker.pending
     worker.run(FUNCTIONS)
