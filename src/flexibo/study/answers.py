@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -156,6 +156,24 @@ def agreeing_events(history: History, result: Added) -> list[Event]:
     """The event of a known result; an error if another value of an exact objective is known."""
     history.check_agrees(result.design, result.values)
     return [result]
+
+
+def new_results(history: History, results: Sequence[Added], seen: int) -> list[Event]:
+    """Known results that were read when the study had `seen` events, without those that others have added since.
+
+    An error if the study was changed since and does not have a design, or if another value is known.
+    """
+    since = {_identity(event) for event in history.events[seen:] if isinstance(event, Added)}
+    left = [result for result in results if _identity(result) not in since]
+    for result in left:
+        if history.changes:
+            history.space.design(result.design)
+        history.check_agrees(result.design, result.values)
+    return list(left)
+
+
+def _identity(result: Added) -> tuple[object, ...]:
+    return result.design, *(tuple(sorted(of.items())) for of in (result.values, result.costs, result.failed))
 
 
 def check_evaluation(evaluation: object) -> None:

@@ -476,14 +476,14 @@ class Study:
 
         self._commit(decide)
 
-    def learn(self, results: Sequence[Added]) -> None:
-        """Add results that were known before, all of them or none; see `add`, and `flexibo.transfer.learn_from`."""
+    def learn(self, results: Sequence[Added], *, seen: int | None = None) -> None:
+        """Add results that were known before, all of them or none; see `add`, and `flexibo.transfer.learn_from`.
 
-        def decide() -> Sequence[Event]:
-            return [event for result in results for event in answers.agreeing_events(self.history, result)]
-
+        They were read when the study had `seen` events, by default now: what others have added since is left out.
+        """
+        since = len(self.history.events) if seen is None else seen
         if results:
-            self._commit(decide)
+            self._commit(lambda: answers.new_results(self.history, results, since))
 
     def enqueue(
         self,

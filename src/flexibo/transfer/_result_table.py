@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 
 from flexibo.errors import FlexiBOError, InvalidValueError, unknown_name
 from flexibo.history import History
-from flexibo.history.events import Added, Event
+from flexibo.history.events import Added
 from flexibo.space import Categorical, Ordinal
 from flexibo.space.options import Option
 from flexibo.storage import Storage
-from flexibo.study.answers import added_event
+from flexibo.study.answers import added_event, new_results
 from flexibo.study.event_log import EventLog
 from flexibo.transfer.evaluations import AFTER, BEFORE, COST_OF, headings, without_formula
 from flexibo.transfer.study_copies import StudyCopy, copy_of
@@ -69,15 +69,9 @@ def read_results(lines: Iterable[str], copy: StudyCopy, source: str) -> Results:
 
 
 def import_results(results: Results, storage: Storage, copy: StudyCopy) -> None:
-    """Add results to a stored study, all of them or none."""
-    history = copy.study.history
-
-    def decide() -> Sequence[Event]:
-        for result in results.results:
-            history.check_agrees(result.design, result.values)
-        return list(results.results)
-
-    EventLog(storage, history).commit(decide)
+    """Add results to a stored study, all of them or none; what others have added since it was read is left out."""
+    history, seen = copy.study.history, len(copy.contents)
+    EventLog(storage, history).commit(lambda: new_results(history, results.results, seen))
 
 
 def known_values(history: History) -> set[tuple[Any, ...]]:

@@ -27,10 +27,12 @@ def learn_from(study: Study, source: str | Path | Study, name: str | None = None
             or a database URL with a study; or a study.
         name: The name of the study in a database that has several.
     """
+    study.refresh()
     with ExitStack() as stack:
         lines, shown = _lines(source, name, stack)
-        found = read_results(lines, copy_of([event_to_dict(event) for event in study.events], study.name), shown)
-    study.learn(found.results)
+        contents = [event_to_dict(event) for event in study.events]
+        found = read_results(lines, copy_of(contents, study.name), shown)
+    study.learn(found.results, seen=len(contents))
     return found
 
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from flexibo import Study
+from flexibo import Objective, Study
 from flexibo.errors import FlexiBOError
+from flexibo.history.events import Added
+from flexibo.storage import MemoryStorage
+from flexibo.storage.base import Decide
 from flexibo.transfer import learn_from
 
 OPTIONS = {"x": (0.0, 1.0)}
@@ -48,3 +53,38 @@ def test_what_does_not_fit_is_refused_as_a_whole(tmp_path: Path) -> None:
         with pytest.raises(FlexiBOError):
             learn_from(study, source)
     assert len(study.events) == 2
+
+
+class Crossed(MemoryStorage):
+    """Another process writes between the last look of a writer and its lock."""
+
+    crossing: Callable[[], object] | None = None
+
+    def commit(self, after: int, decide: Decide) -> None:
+        crossing, self.crossing = self.crossing, None
+        if crossing is not None:
+            crossing()
+        super().commit(after, decide)
+
+
+def test_two_processes_that_bring_the_same_along_at_once_add_it_once() -> None:
+    storage, old = Crossed(), earlier()
+    noisy = [Objective("a", noisy=True), Objective("b")]
+    one, other = (Study(OPTIONS, noisy, budget=5, seed=1, storage=storage) for _ in range(2))
+    storage.crossing = partial(learn_from, other, old)
+    learn_from(one, old)
+    assert sum(isinstance(event, Added) for event in one.events) == 8
+    assert one.history.count(0) == old.history.count(0)
+
+
+def test_what_is_brought_along_while_the_study_is_changed_is_checked_again() -> None:
+    storage, old = Crossed(), earlier()
+    one, other = (Study(OPTIONS, ["a", "b"], budget=5, seed=1, storage=storage) for _ in range(2))
+    storage.crossing = partial(other.change, options={"x": (0.0, 0.01)})
+    with pytest.raises(FlexiBOError, match="'x'"):
+        learn_from(one, old)
+    assert not any(isinstance(event, Added) for event in one.events)
+    other.change(options={"x": (0.0, 1.0)})
+    storage.crossing = partial(other.change, options={"x": (0.0, 2.0)})
+    learn_from(one, old)
+    assert sum(isinstance(event, Added) for event in one.events) == 8
