@@ -6,7 +6,8 @@ can), "readers" (the same while others read), "crowd" (32, 64 and 100 processes)
 last events while one worker stands still, and another one writes first), "damage" (SQLite files damaged at random),
 "files" (the files beside a SQLite file removed while workers use them), "overwritten" (a SQLite file overwritten with
 an older copy while workers use it), "hidden" (workers that cannot see each other's processes), "pool" (PgBouncer in
-transaction mode) and "disk" (each write and each flush fails, kills the worker, or is the last before a power loss).
+transaction mode), "edited" (the study is changed, and results are added, imported and queued, by processes that are
+killed, too) and "disk" (each write and each flush fails, kills the worker, or is the last before a power loss).
 Each runs where it applies: on a SQLite file, on a throw-away PostgreSQL server. The exit status is 1 if anything that
 must hold did not.
 """
@@ -36,6 +37,7 @@ from benchmarks.soak.crew import CONTEXT, SoakError
 from benchmarks.soak.damage import Damaged, survived_damage
 from benchmarks.soak.databases import Database, postgresql, sqlite_file
 from benchmarks.soak.disk import Trials, disk_failed, has_compiler
+from benchmarks.soak.editors import edited
 from benchmarks.soak.faults import Faults, Survived, survived
 from benchmarks.soak.hiding import can_hide
 from benchmarks.soak.load import LONGEST_WAIT_SECONDS, Load, loaded
@@ -44,7 +46,7 @@ from benchmarks.soak.worker import Plan
 
 PARTS = (
     *("kills", "restarts", "throughput", "readers", "crowd", "failover", "damage"),
-    *("files", "overwritten", "hidden", "pool", "disk"),
+    *("files", "overwritten", "hidden", "pool", "edited", "disk"),
 )
 ONLY_ON = {"restarts": "postgresql", "pool": "postgresql"} | dict.fromkeys(
     ("damage", "files", "overwritten", "hidden", "disk"), "sqlite"
@@ -128,6 +130,7 @@ ATTACKS: dict[str, tuple[Callable[..., Attacked], int]] = {
     "overwritten": (overwritten, 20),
     "hidden": (hidden, 8),
     "pool": (pooled, 8),
+    "edited": (edited, 1),
 }
 """The attacks by part, and how many kills each of their blows stands for."""
 

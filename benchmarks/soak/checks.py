@@ -128,7 +128,7 @@ def _study_wrong(
             wrong.append(f"Row {number} is read as {event}.")
     if not math.isclose(one.spent, ledger.spent, rel_tol=ROUNDING):
         wrong.append(f"The study says that {one.spent} was spent; the rows add up to {ledger.spent}.")
-    told = sum(question.state == "told" for question in ledger.questions)
+    told = sum(question.state == "told" for question in ledger.questions) + ledger.counts["added"]
     if len(one.history.measurements) != told:
         wrong.append(f"The study knows {len(one.history.measurements)} measurements; the rows have {told}.")
     if ledger.pending or one.pending:

@@ -16,7 +16,7 @@ from benchmarks.soak.journal import is_asked
 from benchmarks.soak.worker import Plan, Post, work
 
 CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["benchmarks.soak.worker", "flexibo.storage.sql", "psycopg"])
+CONTEXT.set_forkserver_preload(["benchmarks.soak.worker", "flexibo.transfer", "flexibo.storage.sql", "psycopg"])
 
 PATIENCE_SECONDS = 10.0
 """How long to wait until a worker has a question in its hands."""

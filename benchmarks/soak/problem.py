@@ -14,12 +14,14 @@ from flexibo.history.events import Evaluation
 SPACE = {"x": (0.0, 1.0), "k": [1, 2, 3, 4], "n": (1, 512)}
 DEPENDS_ON = {"error": ("k", "n"), "energy": ("x", "k", "n")}
 """The options that decide each objective: designs that agree in them must not be measured twice."""
+LATER = {"noise": ("x", "k", "n")}
+"""The same of objectives that a study may get while it runs: workers that use `Study.run` have no function for them."""
 CHEAPEST, DEAREST = 0.5, 1.5
 
 
 def question_key(objective: str, design: Mapping[str, Any]) -> tuple[object, ...]:
     """The objective and the options that decide it: the same for designs that need not be measured twice."""
-    return (objective, *(design[option] for option in DEPENDS_ON[objective]))
+    return (objective, *(design[option] for option in (DEPENDS_ON | LATER)[objective]))
 
 
 def objectives() -> list[Objective]:

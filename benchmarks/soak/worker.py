@@ -46,6 +46,7 @@ class Plan:
         pace: How long evaluations last.
         candidates: How many designs the method looks at.
         fails: Whether some evaluations fail.
+        is_edited: Whether the study, which exists, is changed while it runs.
     """
 
     url: str
@@ -59,9 +60,17 @@ class Plan:
     pace: Pace = QUICK
     candidates: int = 40
     fails: bool = True
+    is_edited: bool = False
 
     def opened(self) -> Study:
         """The study, created if necessary."""
+        return Study.load(self.url, self.name, lease=self.lease) if self.is_edited else self._created()
+
+    def create(self) -> None:
+        """Make the study, which others open."""
+        self._created().close()
+
+    def _created(self) -> Study:
         return Study(
             SPACE,
             objectives(),
