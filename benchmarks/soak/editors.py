@@ -167,6 +167,10 @@ def edited(database: Database, folder: Path, kills: int, *, seed: int = 0) -> At
             for process in present.values():
                 process.kill()
         crew.join(time.monotonic() + PATIENCE_SECONDS)
+        crew.start(
+            Post(plan, folder, WORKERS)
+        )  # what was changed after the workers had ended may leave something to ask
+        crew.join(time.monotonic() + PATIENCE_SECONDS)
         findings = check(database, crew)
     rows = database.events(plan.name)
     done_deeds = [deed for desk in lives for deed in deeds(desk.journal)]

@@ -29,6 +29,7 @@ from benchmarks.soak.attacks import failed_over, files_removed, hidden, overwrit
 from benchmarks.soak.crew import CONTEXT, Crew, SoakError
 from benchmarks.soak.databases import Database, postgresql, sqlite_file
 from benchmarks.soak.disk import MODES, disk_failed, has_compiler
+from benchmarks.soak.editors import edited
 from benchmarks.soak.faults import Faults, survived
 from benchmarks.soak.hiding import can_hide
 from benchmarks.soak.history import Loss, answers_wrong
@@ -112,6 +113,19 @@ def test_workers_that_cannot_see_each_other_take_over_from_the_dead_alone() -> N
 @pytest.mark.slow
 def test_workers_behind_a_pool_of_connections_are_killed_and_nothing_is_lost(tmp_path: Path) -> None:
     assert pooled(databases.pooled(pool(), server()), tmp_path, 2).findings.evaluations == 16
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql", "pool"])
+def test_a_study_is_changed_added_to_and_queued_for_while_everybody_is_killed(kind: str, tmp_path: Path) -> None:
+    made: dict[str, Callable[[], Database]] = {
+        "sqlite": lambda: sqlite_file(tmp_path),
+        "postgresql": lambda: postgresql(server()),
+        "pool": lambda: databases.pooled(pool(), server()),
+    }
+    result = edited(made[kind](), tmp_path, 4)
+    assert result.findings.counts["changed"] > 0
+    assert result.findings.counts["added"] > 0
 
 
 @pytest.mark.slow
