@@ -72,7 +72,8 @@ class EventCheck:
         match event:
             case events.Changed():
                 check_settings(event.settings)
-                self._follow(self.history.emptied(event.settings))
+                if not self._to_come:  # or else the history has the last settings, with which all events are read
+                    self._follow(self.history.emptied(event.settings))
                 self._to_come = max(0, self._to_come - 1)
             case events.Asked(evaluation):
                 self._check_question(evaluation)

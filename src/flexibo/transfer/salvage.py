@@ -12,7 +12,16 @@ from flexibo.history import History
 from flexibo.storage import NoSuchStorageError, StorageError, open_storage, stored_studies
 from flexibo.storage.base import Content, NewerSchemaError
 from flexibo.storage.recovery import FoundEvent, Verdict, readable_events
-from flexibo.study.event_checks import DAMAGE, EventCheck, check_beginning, check_meaning, damage
+from flexibo.study.event_checks import (
+    DAMAGE,
+    EventCheck,
+    check_beginning,
+    check_fields,
+    check_meaning,
+    check_settings,
+    damage,
+)
+from flexibo.study.event_log import CHANGED
 from flexibo.transfer._event_file import DamagedExportError, read_events, readable_lines
 from flexibo.transfer.study_copies import copy_of
 
@@ -180,7 +189,7 @@ def _salvaged(name: str, events: Sequence[FoundEvent], *, may_have_gaps: bool = 
     try:
         if not good or good[0].number:
             raise InvalidValueError("What the study was created with is lost.")
-        replay = _Replay(good[0].content, name)
+        replay = _Replay(good[0].content, name, [e.content for e in good if e.content.get("event") == CHANGED])
     except DAMAGE as error:
         dropped = {event.number: damage(error) for event in good}
         return Salvaged(name, (), 0, None, missing, changed, (), dropped, has_checksums)
@@ -211,14 +220,26 @@ def _salvaged(name: str, events: Sequence[FoundEvent], *, may_have_gaps: bool = 
     )
 
 
+def _latest(history: History, changes: Sequence[Content]) -> History:
+    """A history with the settings of the last change that can be read, with which all events are replayed."""
+    for count in range(len(changes), 0, -1):
+        try:
+            check_fields(changes[count - 1], CHANGED)
+            check_settings(changes[count - 1]["settings"])
+            return history.changed_to(changes[count - 1]["settings"], changes=count)
+        except DAMAGE:
+            continue
+    return history
+
+
 class _Replay:
     """A study that grows by what fits it; questions are numbered anew where some are lost."""
 
-    def __init__(self, first: Content, name: str) -> None:
+    def __init__(self, first: Content, name: str, changes: Sequence[Content]) -> None:
         check_beginning(first)
         check_meaning(first["settings"])
         self.contents = [first]
-        self._check = EventCheck(copy_of([first], name).study.history)
+        self._check = EventCheck(_latest(copy_of([first], name).study.history, changes))
         self._numbers: dict[int, int] = {}
 
     @property

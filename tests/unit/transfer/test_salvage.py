@@ -125,6 +125,39 @@ def test_every_single_loss_leaves_a_study_that_opens(path: Path, tmp_path: Path)
         assert len(Study.load(f"sqlite:///{new}").history.measurements) == left.measurements
 
 
+def measured(study: Study, count: int) -> None:
+    for _ in range(count):
+        evaluation = study.ask()
+        assert evaluation is not None
+        study.tell(evaluation, float(evaluation.design["x"]), cost=1.0)
+
+
+@pytest.mark.parametrize("lost", ["option", "objective", "question", "last change"])
+def test_a_change_that_is_lost_costs_no_measurement_if_there_is_a_later_one(tmp_path: Path, lost: str) -> None:
+    url = f"sqlite:///{tmp_path / 'study.db'}"
+    with Study({"x": (0.0, 1.0)}, ["a", "b"], seed=0, method="random", storage=url, n_initial=2) as study:
+        numbers = {"question": len(study.events)}
+        measured(study, 3)
+        numbers["option"] = len(study.events)
+        study.change(options={"x": (0.0, 2.0), "z": [0, 1]}, defaults={"z": 0})
+        measured(study, 3)
+        numbers["objective"] = len(study.events)
+        study.change(objectives=["c"])
+        measured(study, 3)
+        numbers["last change"] = len(study.events)
+        study.change(options={"x": (0.0, 1.5)})
+        measured(study, 3)
+    execute(tmp_path / "study.db", f"DELETE FROM flexibo_events WHERE number = {numbers[lost]}")
+    (left,) = salvaged(url)
+    assert left.missing == (numbers[lost],)
+    assert left.measurements == 12 - (lost == "question")
+    new = f"sqlite:///{tmp_path / 'new.db'}"
+    SQLStorage(new, "study").commit(0, lambda _: left.contents)
+    with Study.load(new) as study:
+        assert len(study.history.measurements) == left.measurements
+        assert study.ask() is not None
+
+
 def test_without_its_beginning_nothing_can_be_brought_out(path: Path) -> None:
     execute(path, "DELETE FROM flexibo_events WHERE number = 0")
     (left,) = salvaged(f"sqlite:///{path}")
