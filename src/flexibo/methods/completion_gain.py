@@ -25,7 +25,7 @@ Differences from that paper:
   or 9,000 is never -3,000.)
 - A design that the budget cannot complete adds nothing.
 - Where measurements may fail, the loop multiplies the rate by the chance that all that is missing can be measured. The
-  cost of a part is the expected one, with what failures cost, and counts as often as all cheaper parts succeed.
+  cost of a part is the expected one, with what failures cost, and counts as often as all parts before it succeed.
 - A limit is a limit on these outcomes: a design that breaks one is not on the front, so constraints are part of what
   must be measured before a design is complete. While no design is known to keep every limit, the one that seems to and
   is cheapest to complete is completed.
@@ -67,11 +67,10 @@ def completion_gain(belief: Belief, rng: np.random.Generator) -> FloatArray:
     gains[rows], effects[rows] = _completions(belief, rows)
     if (belief.success * gains).max(initial=0.0) < NEGLIGIBLE * hypervolume(belief.front(), belief.reference):
         return _doubting_gain(belief, rng)
-    shares = np.where(parts, belief.thetas, 0.0)
-    total = (shares * _reached(belief, parts)).sum(axis=1)
+    shares, order = np.where(parts, belief.thetas, 0.0), _order(belief, parts, gains, effects)
+    total = (shares * _reached(belief, parts, order)).sum(axis=1)
     rates = np.divide(gains, total, out=np.zeros_like(gains), where=total > 0.0)
-    first = _first_parts(belief, parts, gains, effects)
-    weights = np.where(np.arange(parts.shape[1]) == first[:, None], 1.0, LATER)
+    weights = np.where(np.arange(parts.shape[1]) == order[:, :1], 1.0, LATER)
     return np.asarray(rates[:, None] * shares * weights)
 
 
@@ -81,29 +80,26 @@ def missing_parts(belief: Belief) -> BoolArray:
     return np.asarray(unknown & belief.open)
 
 
-def _reached(belief: Belief, parts: BoolArray) -> FloatArray:
-    """The chance (m, b) that each missing part is paid for: all cheaper ones of the design could be measured."""
-    order = np.argsort(np.where(parts, belief.prices, np.inf), axis=1, kind="stable")
-    chances = np.take_along_axis(np.where(parts, belief.chances, 1.0), order, axis=1)
-    before = np.cumprod(np.concatenate([np.ones((len(chances), 1)), chances[:, :-1]], axis=1), axis=1)
-    found = np.empty_like(before)
-    np.put_along_axis(found, order, before, axis=1)
-    return found
+def _order(belief: Belief, parts: BoolArray, gains: FloatArray, effects: FloatArray) -> IntArray:
+    """The bundles (m, b) of each candidate in the order in which they are measured, those that are not missing last.
 
-
-def _first_parts(belief: Belief, parts: BoolArray, gains: FloatArray, effects: FloatArray) -> IntArray:
-    """The missing part (m,) of each candidate that is measured first: the one that decides most per price.
-
-    A part decides by how far its quantities move what the design adds, and by the chance that it fails. Of parts that
-    decide nothing the most expensive one is first.
+    The part that decides most per price is first. A part decides by how far its quantities move what the design adds,
+    and by the chance that it fails. Of parts that decide nothing the most expensive one is first.
     """
     moves = np.stack([effects[:, list(bundle)].sum(axis=1) for bundle in belief.bundles], axis=1)
     decides = np.where(parts, moves + (1.0 - belief.chances) * gains[:, None], 0.0)
     free = np.where(decides > 0.0, np.inf, 0.0)
     rates = np.where(parts, np.divide(decides, belief.prices, out=free, where=belief.prices > 0.0), -1.0)
-    best = parts & (rates == rates.max(axis=1, keepdims=True))
-    chosen: IntArray = np.argmax(np.where(best, belief.prices, -1.0), axis=1)
-    return chosen
+    return np.lexsort((-belief.prices, -rates), axis=1)
+
+
+def _reached(belief: Belief, parts: BoolArray, order: IntArray) -> FloatArray:
+    """The chance (m, b) that each missing part is paid for: all those before it could be measured."""
+    chances = np.take_along_axis(np.where(parts, belief.chances, 1.0), order, axis=1)
+    before = np.cumprod(np.concatenate([np.ones((len(chances), 1)), chances[:, :-1]], axis=1), axis=1)
+    found = np.empty_like(before)
+    np.put_along_axis(found, order, before, axis=1)
+    return found
 
 
 def improvement_of_the_front(belief: Belief, rows: IntArray) -> FloatArray:

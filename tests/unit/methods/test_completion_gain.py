@@ -237,6 +237,15 @@ def test_an_expensive_part_counts_as_often_as_the_cheaper_ones_can_be_measured()
     assert rates(risky)[2, 1] == pytest.approx(added(belief, [2, 2]) / (1 + 0.5 * 9))
 
 
+def test_a_cheap_part_that_comes_last_counts_as_often_as_the_expensive_one_can_be_measured():
+    # The cheap part is predicted exactly and never fails: it decides nothing, so the expensive one is measured first.
+    belief = believe([[1, 3], [3, 1], [2, 2]], [[0, 0], [0, 0], [0.3, 0]], [*KNOWN, [False, False]], costs=[9, 1])
+    chances = np.array([[1.0, 1.0], [1.0, 1.0], [0.5, 1.0]])
+    risky = replace(belief, price_list=replace(belief.price_list, chances=chances, success=chances.prod(axis=1)))
+    expected = float(improvement_of_the_front(belief, np.array([2]))[0])
+    assert rates(risky)[2] == pytest.approx([expected / (9 + 0.5 * 1), LATER * expected / (9 + 0.5 * 1)])
+
+
 def test_models_are_doubted_where_only_designs_that_fail_would_add_something():
     belief = believe([[1, 3], [3, 1], [2, 2.9], [2, 3.9]], [[0, 0]] * 3 + [[0, 0.3]], [*KNOWN, *[[True, False]] * 2])
     assert np.argwhere(scores(belief) > 0.0).tolist() == [[2, 1]]
