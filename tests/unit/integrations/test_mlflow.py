@@ -1,11 +1,19 @@
-"""Studies in MLflow, in a real local store."""
+"""Studies in MLflow, in a real local store and on a real tracking server."""
 
 from __future__ import annotations
 
 import json
 import logging
+import os
 import socket
+import subprocess
+import sys
+import time
+import urllib.request
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +25,54 @@ from flexibo.history.events import Failed, Told
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A SQLite store; making its tables takes seconds."""
+SERVER_NEEDS = ("flask", "flask_cors", "graphene", "aiohttp", "huey")
+"""What the tracking server imports besides mlflow-skinny."""
+PATIENCE = 180
+"""Seconds until a tracking server answers on a crowded machine."""
+
+
+@pytest.fixture(scope="module", params=["sqlite", pytest.param("server", marks=pytest.mark.long)])
+def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A SQLite store, whose tables take seconds to make, or a tracking server."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         pytest.importorskip("mlflow")
-    return f"sqlite:///{tmp_path_factory.mktemp('mlflow') / 'mlflow.db'}"
+    folder = tmp_path_factory.mktemp("mlflow")
+    if request.param == "sqlite":
+        yield f"sqlite:///{folder / 'mlflow.db'}"
+        return
+    if lacking := [name for name in SERVER_NEEDS if find_spec(name) is None]:
+        pytest.skip(f"the tracking server needs {', '.join(lacking)}")
+    with served(folder) as url:
+        yield url
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """The URL of a tracking server on this machine, which keeps everything in a folder."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    words = ["--host", "127.0.0.1", "--port", str(port), "--workers", "1"]
+    words += ["--backend-store-uri", f"sqlite:///{folder / 'mlflow.db'}", "--artifacts-destination", str(folder)]
+    environment = {**os.environ, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "mlflow", "server", *words], env=environment, stdout=log, stderr=log
+        )
+    try:
+        url, deadline = f"http://127.0.0.1:{port}", time.monotonic() + PATIENCE
+        while process.poll() is None and time.monotonic() < deadline:
+            try:
+                urllib.request.urlopen(f"{url}/health", timeout=5).close()
+                break
+            except OSError:
+                time.sleep(0.5)
+        else:
+            pytest.fail((folder / "log").read_text(errors="replace")[-3000:])
+        yield url
+    finally:
+        process.terminate()
+        process.wait(60)
 
 
 def runs(store: str, experiment: str) -> tuple[list[Any], list[Any]]:
