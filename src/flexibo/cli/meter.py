@@ -13,7 +13,9 @@ import typer
 from flexibo._internal.numbers import format_number
 from flexibo._internal.text import printable_line
 from flexibo.cli._child import run_child
+from flexibo.cli._exit_status import ExitStatus
 from flexibo.cli._options import JSONFlag, parsed_seconds, typed_option
+from flexibo.cli._signals import terminable
 from flexibo.cli._text import counted, print_json
 from flexibo.errors import FlexiBOError, InvalidValueError
 
@@ -51,7 +53,14 @@ def meter(
     if not command:
         raise InvalidValueError("No command is given; give one after --, as in: flexibo meter -- ./infer.sh")
     session = _Session(command, output_to_errors=json)
-    failure = session.run(meter, repeats, idle_seconds, cool, limit)
+    ended: list[int] = []
+    try:
+        with terminable(ended):  # SIGTERM ends the command too, and a meter that is a program
+            failure = session.run(meter, repeats, idle_seconds, cool, limit)
+    except KeyboardInterrupt:
+        if not ended:
+            raise
+        raise typer.Exit(ExitStatus.TERMINATED) from None
     if session.runs is not None:
         if json:
             print_json(session.facts())

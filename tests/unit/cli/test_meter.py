@@ -72,6 +72,12 @@ def test_the_exit_status_is_the_commands_and_nothing_runs_again_after_a_failure(
     assert (found["status"], found["repeats"], found["joules"]) == (7, 1, pytest.approx(2.0))
 
 
+def test_a_meter_that_is_terminated_ends_the_command(sys: Path) -> None:
+    outcome = call("meter", "--", "sh", "-c", "kill -TERM $PPID; exec sleep 60")
+    assert outcome.exit_code == 143
+    assert outcome.stdout == ""
+
+
 def test_a_command_is_a_meter(sys: Path) -> None:
     found = facts("--meter", "cat counter | sed s/$/J/", "--", "sh", "-c", "echo 130 > counter")
     assert (found["joules"], found["meter"]) == (pytest.approx(30.0), "command cat counter | sed s/$/J/")
