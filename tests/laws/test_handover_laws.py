@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.laws.effort import examples
 
 from flexibo import Objective, Space, Study
+from flexibo.history.readings import confirmed_front, readings
 from flexibo.pareto import hypervolume
-from flexibo.results.readings import confirmed_front, readings
 
 SPACE = Space({"x": list(range(5)), "k": ["p", "q"]})
 VALUES = st.integers(0, 6).map(float)

@@ -19,6 +19,7 @@ from flexibo.belief.failures import chance_of_success
 from flexibo.belief.reported import in_order, reported, touched_designs
 from flexibo.errors import unknown_name
 from flexibo.history import History
+from flexibo.history.readings import confirmed_front, new_places
 from flexibo.methods.completion_gain import improvement_of_the_front
 from flexibo.optimizer.predictor import Predictor
 from flexibo.pareto import hypervolume
@@ -28,7 +29,6 @@ from flexibo.results.confidence import LEAST
 from flexibo.results.front import Front, FrontRow
 from flexibo.results.known_designs import KnownDesigns
 from flexibo.results.promising import Promising, PromisingRow
-from flexibo.results.readings import confirmed_front, new_places
 
 
 @dataclass(frozen=True, slots=True)

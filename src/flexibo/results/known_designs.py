@@ -13,9 +13,9 @@ from flexibo.belief.belief import Belief, Predictions
 from flexibo.belief.costs import mean_costs
 from flexibo.belief.price_list import PriceList
 from flexibo.history import History
+from flexibo.history.readings import Readings, readings
 from flexibo.optimizer.predictor import Predictor
 from flexibo.results.confidence import Confidence, confidence, standings_of
-from flexibo.results.readings import Readings, readings
 from flexibo.results.rows import DesignRow, Standing
 
 T = TypeVar("T")

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from flexibo._internal.html import ACCENT, LINE, html_block, html_heading, html_line, html_table
 from flexibo._internal.numbers import format_number, format_spent
+from flexibo.history.readings import confirmed_front, readings
 from flexibo.results.picture import picture
-from flexibo.results.readings import confirmed_front, readings
 
 if TYPE_CHECKING:
     from flexibo.history import History

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from flexibo._internal.checks import checked_flag
 from flexibo._internal.numbers import format_spent
 from flexibo._internal.text import printable_line
-from flexibo.results.readings import confirmed_front, readings
+from flexibo.history.readings import confirmed_front, readings
 from flexibo.study._notebook import LiveCell, ShownStudy, notebook_display
 
 if TYPE_CHECKING:

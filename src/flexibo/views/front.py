@@ -12,13 +12,13 @@ from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.belief.failures import failed_designs
 from flexibo.belief.reported import touched_designs
 from flexibo.history import History
+from flexibo.history.readings import Readings, confirmed_front, new_places, readings
 from flexibo.objectives import Objective
 from flexibo.optimizer.predictor import Predictor
 from flexibo.results.front import FrontRow
 from flexibo.results.handover import Selection, handed_over
 from flexibo.results.known_designs import KnownDesigns
 from flexibo.results.promising import PromisingRow
-from flexibo.results.readings import Readings, confirmed_front, new_places, readings
 from flexibo.results.rows import DesignRow, Feasibility, Standing
 from flexibo.space import Value
 from flexibo.study import Study

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from flexibo import Objective, Space, Study
+from flexibo.history.readings import readings
 from flexibo.results.known_designs import KnownDesigns, failed
-from flexibo.results.readings import readings
 
 LINE = Space({"x": [0, 1, 2, 3, 4, 5]})
 

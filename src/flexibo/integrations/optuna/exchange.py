@@ -25,10 +25,10 @@ from optuna.trial import FrozenTrial, TrialState, create_trial
 from flexibo import Design, Objective, Space, Study
 from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
 from flexibo.history.events import Added
+from flexibo.history.readings import readings
 from flexibo.integrations.optuna._parameters import Parameter, distribution_of, widest
 from flexibo.integrations.optuna._search_space import SearchSpace
 from flexibo.integrations.optuna._trials import CONSTRAINTS, constraints_of, results
-from flexibo.results.readings import readings
 
 logger = logging.getLogger(__name__)
 

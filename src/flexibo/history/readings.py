@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexibo._internal.arrays import BoolArray, FloatArray, IntArray
-from flexibo.history import History
+from flexibo.history.history import History
 from flexibo.pareto import non_dominated
 
 

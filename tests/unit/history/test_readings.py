@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from flexibo import Objective, Space, Study
-from flexibo.results.readings import confirmed_front, readings
+from flexibo.history.readings import confirmed_front, readings
 
 LINE = Space({"x": [0, 1, 2, 3], "k": ["p", "q"]})
 
