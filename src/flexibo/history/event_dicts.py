@@ -87,6 +87,8 @@ def event_to_dict(event: Event) -> dict[str, Any]:
         content |= {"rule": True} if event.rule else {}
     else:
         content = asdict(event)
+    if isinstance(event, ReferenceFixed) and not event.found:
+        del content["found"]
     if isinstance(event, Failed):
         content["kind"] = event.kind.value
     if content.get("token") == "":

@@ -251,9 +251,13 @@ class Dequeued:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceFixed:
-    """The reference point was fixed, in the users' values."""
+    """The reference point was fixed, in the users' values: `found` by the study, which may widen it, or given.
+
+    Earlier versions stored no difference. What they stored counts as given, so their studies keep their points.
+    """
 
     values: Mapping[str, float]
+    found: bool = False
 
 
 @dataclass(frozen=True, slots=True)

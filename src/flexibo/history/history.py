@@ -82,6 +82,7 @@ class History:
         self.charges = Charges(self.names)
         self.budget: float | None = None
         self.reference: tuple[float, ...] | None = None
+        self.is_reference_found = False
         self.answered: dict[int, str] = {}
         self.reissues: Counter[int] = Counter()
         self.failed_attempts: Counter[str] = Counter()
@@ -206,6 +207,7 @@ class History:
                 optimised = [self.objectives[j] for j in self.optimised]
                 is_whole = all(o.name in event.values for o in optimised)  # not so before an objective was added
                 self.reference = tuple(o.loss(event.values[o.name]) for o in optimised) if is_whole else None
+                self.is_reference_found = event.found and is_whole
             case BudgetSet():
                 self.budget = event.budget
             case StopSet():
@@ -261,8 +263,12 @@ class History:
         """The reference point by objective, in the users' values; None until it is fixed."""
         if self.reference is None:
             return None
+        return self.values_of(self.reference)
+
+    def values_of(self, losses: Sequence[float]) -> dict[str, float]:
+        """Losses (k,) of the optimised objectives by name, in the users' values."""
         optimised = [self.objectives[j] for j in self.optimised]
-        return {o.name: o.value(loss) for o, loss in zip(optimised, self.reference, strict=True)}
+        return {o.name: o.value(float(loss)) for o, loss in zip(optimised, losses, strict=True)}
 
     def has_feasible(self) -> bool:
         """Whether a design that is measured in every objective keeps every constraint; True without constraints."""
@@ -458,7 +464,7 @@ class History:
         before = [Objective.from_dict(objective) for objective in self._last.get("objectives", ())]
         after = [Objective.from_dict(objective) for objective in event.settings["objectives"]]
         if {o.name for o in before if o.optimise} != {o.name for o in after if o.optimise}:
-            self.reference = None
+            self.reference, self.is_reference_found = None, False
         if {o.name for o in after} - {o.name for o in before}:
             self.chosen = 0  # the start measures the initial designs in what is new
         self.scored = []

@@ -27,7 +27,7 @@ from flexibo.history.measurements import Assignment, FollowUp, QueuedDesign
 if TYPE_CHECKING:
     from flexibo.history.history import History
 
-FORMAT = 2
+FORMAT = 3
 FACTS = "facts"
 BYTES_PER_EVENT = 2_000  # a state is at most this large, beside `BYTES_BESIDE`; a larger one is not read
 BYTES_BESIDE = 10_000_000
@@ -37,6 +37,7 @@ PLAIN = (
     "spent",
     "budget",
     "reference",
+    "is_reference_found",
     "free_in_a_row",
     "last_reason",
     "enqueued",

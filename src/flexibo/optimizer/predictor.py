@@ -19,6 +19,7 @@ from flexibo.belief.trust import widening
 from flexibo.history import History
 from flexibo.methods.base import Candidates, Method, ScoringMethod
 from flexibo.optimizer._memory import MethodMemory
+from flexibo.optimizer.reference import span, widened, worst_readings
 from flexibo.pareto import Region, non_dominated, pareto_region
 from flexibo.pareto.goals import goals_of_boxes
 from flexibo.pareto.region import alive_and_fronts
@@ -29,10 +30,6 @@ from flexibo.surrogates.table import SurrogateChoice, find_surrogate
 
 DRAWS = 3
 """How many fresh draws of candidates must show no region before the study ends."""
-MARGIN = 0.1
-"""The reference point lies beyond the worst readings by this share of their range."""
-ENOUGH = 10
-"""The number of readings that show the range of an objective well enough for that."""
 NEAR = (Candidates.NEAR_FRONT, Candidates.AROUND_BEST)
 """The sources of candidates that include designs near the front."""
 CERTIFIED = "certified_error"
@@ -134,13 +131,15 @@ class Predictor:
         return replace(belief, region=region)
 
     def reference(self, history: History) -> FloatArray:
-        """The reference point (k,): fixed before, or the worst measurement so far plus 10 % of the range.
+        """The reference point (k,): given, or fixed after the start and then as wide as the confirmed front needs it.
 
-        Where the start reads an expensive objective of a few designs only, it is farther away (`beyond`).
+        It is fixed at the worst measurement so far plus 10 % of the range. Where the start reads an expensive objective
+        of a few designs only, it is farther away (`flexibo.optimizer.reference.beyond`).
         """
-        if history.reference is not None:
-            return np.array(history.reference)
-        return self._worst(history)
+        if history.reference is None:
+            return self._worst(history)
+        fixed = np.array(history.reference)
+        return widened(fixed, history) if history.is_reference_found else fixed
 
     def estimates(self, history: History) -> Predictions:
         """The predictions for every design in the history, as far as it is not measured."""
@@ -218,7 +217,7 @@ class Predictor:
     def _tolerances(self, history: History) -> FloatArray:
         """Differences that do not matter (n,): as given, or 1 % of the range of the first measurements."""
         given = [objective.tolerance for objective in history.objectives]
-        spans = [_span(history.data(j)[1][: max(2, self._started(history))]) for j in range(len(given))]
+        spans = [span(history.data(j)[1][: max(2, self._started(history))]) for j in range(len(given))]
         return np.array([0.01 * span if own is None else own for own, span in zip(given, spans, strict=True)])
 
     def _beta(self, history: History, m: int) -> float:
@@ -232,10 +231,7 @@ class Predictor:
         return len(history.initial)
 
     def _worst(self, history: History) -> FloatArray:
-        """The worst measurements (k,) of the optimised objectives, and a part of the range beyond them."""
-        losses = [history.data(j)[1] for j in history.optimised]
-        share = [MARGIN if self.full_start else beyond(len(y)) for y in losses]
-        return np.array([float(y.max()) + own * _span(y) for y, own in zip(losses, share, strict=True)])
+        return worst_readings(history, stretched=not self.full_start)
 
 
 def simultaneous_beta(history: History, m: int, delta: float) -> float:
@@ -254,24 +250,3 @@ def _possible(history: History, designs: Designs, *, likely: bool = False) -> De
 
 def _region(belief: Belief) -> Region:
     return pareto_region(belief.lower, belief.upper, belief.reference, optimised=belief.optimised, limits=belief.limits)
-
-
-def beyond(count: int) -> float:
-    """How far the reference point lies beyond the worst of some readings, in ranges of these readings.
-
-    It is `MARGIN` for `ENOUGH` readings. The range of s independent readings of a uniform quantity is (s - 1) / (s + 1)
-    of the whole on average, so fewer readings are stretched to the range that `ENOUGH` would have had.
-
-    >>> [round(beyond(count), 3) for count in (2, 3, 5, 10, 100)]
-    [0.973, 0.482, 0.236, 0.1, 0.1]
-    """
-    if count >= ENOUGH:
-        return MARGIN
-    count = max(2, count)
-    stretch = (ENOUGH - 1) / (ENOUGH + 1) * (count + 1) / (count - 1)
-    return MARGIN * stretch + 0.5 * (stretch - 1.0)
-
-
-def _span(y: FloatArray) -> float:
-    """The range of the losses y (s,), or what stands in for it where they are all equal."""
-    return float(np.ptp(y)) or abs(float(y.max())) or 1.0

@@ -47,7 +47,7 @@ def region(study: Study, ax: Axes | None = None) -> Axes:
         x, y, _ = zip(*known, strict=True)
         rises = [place[:2] for place in known if place[2]]
         if rises:
-            label = "grew: wider predictions, a failure or new results"
+            label = "grew: wider predictions or reference, a failure or new results"
             ax.plot(
                 *zip(*rises, strict=True), "^", color=style.LOOKS["front-promising"].colour, markersize=5, label=label
             )

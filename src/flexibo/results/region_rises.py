@@ -16,7 +16,7 @@ def region_rises(history: History) -> dict[int, str]:
     found: dict[int, str] = {}
     before: float | None = None
     between: list[Event] = []
-    others = with_other_axes(history)
+    others, is_fixed = with_other_axes(history), False
     for event in history.events:
         if not isinstance(event, Asked) or event.evaluation.volume is None or event.evaluation.number in others:
             between.append(event)
@@ -24,7 +24,8 @@ def region_rises(history: History) -> dict[int, str]:
         volume = event.evaluation.volume
         if before is not None and volume > (1.0 + LEAST) * before:
             share = "" if before == 0.0 else f" by {volume / before - 1.0:.0%}"
-            found[event.evaluation.number] = f"The region grew{share} after {_what(history, between)}."
+            found[event.evaluation.number] = f"The region grew{share} after {_what(history, between, is_fixed)}."
+        is_fixed |= any(isinstance(one, ReferenceFixed) for one in between)
         before, between = volume, []
     return found
 
@@ -42,8 +43,19 @@ def with_other_axes(history: History) -> set[int]:
     return found
 
 
-def _what(history: History, between: Sequence[Event]) -> str:
-    """What happened between two questions that can have widened the region."""
+def comparable_volumes(history: History) -> list[float]:
+    """The volumes of the region at the questions since the study was changed or its reference point was moved."""
+    found = []
+    for event in reversed(history.events):
+        if isinstance(event, Changed | ReferenceFixed):
+            break
+        if isinstance(event, Asked) and event.evaluation.volume is not None:
+            found.append(event.evaluation.volume)
+    return found[::-1]
+
+
+def _what(history: History, between: Sequence[Event], is_fixed: bool) -> str:
+    """What happened between two questions that can have widened the region; `is_fixed` is the reference before."""
     failed = [event for event in between if isinstance(event, Failed)]
     said = [f"evaluation {event.number} ({history.asked[event.number].objective}) failed" for event in failed[:2]]
     if len(failed) > 2:
@@ -52,8 +64,10 @@ def _what(history: History, between: Sequence[Event]) -> str:
         said.append("the study was changed")
     if any(isinstance(event, Added) for event in between):
         said.append("results were added")
-    if any(isinstance(event, ReferenceFixed) for event in between):
-        said.append("the reference point was fixed")
+    if fixed := [event for event in between if isinstance(event, ReferenceFixed)]:
+        said.append(
+            "the reference point was widened" if is_fixed and fixed[-1].found else "the reference point was fixed"
+        )
     if said:
         return " and ".join(said)
     told = [event for event in between if isinstance(event, Told)]

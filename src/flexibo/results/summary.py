@@ -164,7 +164,7 @@ def summarise(
         feasible=_feasible(found.front) if np.isfinite(history.limits).any() else None,
         hypervolume=known_volume(history, reference),
         region_volume=0.0 if kind is StopKind.NO_REGION else volumes[-1] if volumes else None,
-        reference=history.reference_values(),
+        reference=None if history.reference is None or reference is None else history.values_of(reference),
         stopped="" if stop is None else stop.reason,
         stop_kind=kind,
         standings={standing: sum(row.standing == standing for row in found.front) for standing in STANDINGS},

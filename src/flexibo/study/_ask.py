@@ -199,19 +199,22 @@ class Asking:
             claimed.append(claim)
             self._claim(claim.number)
             asked = Asked(claim, self.heartbeat.worker, self.heartbeat.seconds)
-            # Under constraints the worst values of interest are not known before a feasible design is.
             is_chosen = not answer.initial and answer.queued is None
-            if is_chosen and history.reference is None and history.has_feasible():
-                return [self._reference(), asked]
-            return [asked]
+            return [*self._found_reference(), asked] if is_chosen else [asked]
 
         self.log.commit(decide, self.notify)
         return claimed[0] if claimed else None
 
-    def _reference(self) -> ReferenceFixed:
-        losses = self.optimizer.predictor.reference(self.history)
-        optimised = [self.history.objectives[j] for j in self.history.optimised]
-        return ReferenceFixed({o.name: o.value(float(loss)) for o, loss in zip(optimised, losses, strict=True)})
+    def _found_reference(self) -> list[Event]:
+        """The event that fixes the reference point, or widens the one that was found; none if it stays.
+
+        Under constraints the worst values of interest are not known before a feasible design is.
+        """
+        history = self.history
+        if history.reference is None and not history.has_feasible():
+            return []
+        losses = tuple(self.optimizer.predictor.reference(history).tolist())
+        return [] if losses == history.reference else [ReferenceFixed(history.values_of(losses), found=True)]
 
     def _reassigned(self, only: Collection[str] | None, *, queued_only: bool = False) -> Evaluation | None:
         """The first evaluation of a lost worker that this one takes over; the others are given back."""

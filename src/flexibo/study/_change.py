@@ -265,9 +265,10 @@ def _reference(history: History, after: Settings, request: ChangeRequest) -> tup
         return None, None
     fixed = checked_reference(request.reference, [objective for objective in after.objectives if objective.optimise])
     before = history.reference_values()
-    if fixed == before:
+    if fixed == before and not history.is_reference_found:
         return None, None
     texts = ["" if some is None else ", ".join(f"{n} {v:.10g}" for n, v in some.items()) for some in (before, fixed)]
+    texts[0] += " (found by the study)" if history.is_reference_found else ""
     return Change("reference", *texts), ReferenceFixed(fixed)
 
 

@@ -82,11 +82,11 @@ def raised_budget(history: History, budget: float | None, *, name: str) -> list[
 def fixed_reference(history: History, reference: Mapping[str, float], *, name: str) -> list[Event]:
     """The event that fixes the given reference point; an error where another one is stored."""
     stored = history.reference_values()
-    if stored is None:
+    if stored is None or (stored == reference and history.is_reference_found):
         return [ReferenceFixed(reference)]
     if stored != reference:
         raise SettingsDifferError(
             f"The stored study {name!r} has the reference {stored}; {reference} given.",
-            "A reference point is fixed once.",
+            "Leave it out, or change it with Study.load(...).change(reference=...).",
         )
     return []

@@ -285,7 +285,7 @@ _FIELDS: Mapping[str, Callable[[Any], bool]] = {
     "budget": lambda value: value is None or (_is_price(value) and value != 0),
     **dict.fromkeys(("gain", "volume"), lambda value: value is None or _is_number(value)),
     **dict.fromkeys(("objective", "worker", "kind", "reason", "text", "why", "token"), _is_text),
-    **dict.fromkeys(("timed", "impossible", "initial", "rule"), _is_flag),
+    **dict.fromkeys(("timed", "impossible", "initial", "rule", "found"), _is_flag),
     **dict.fromkeys(("yields", "then", "objectives", "changes"), _are_texts),
     "readings": lambda value: is_whole(value) and value > 0,
     "queued": lambda value: value is None or is_whole(value),

@@ -11,6 +11,7 @@ from flexibo._internal.checks import checked_flag
 from flexibo._internal.numbers import format_spent
 from flexibo._internal.text import printable_line
 from flexibo.history.readings import confirmed_front, readings
+from flexibo.results.region_rises import comparable_volumes
 from flexibo.study._notebook import LiveCell, ShownStudy, notebook_display
 
 if TYPE_CHECKING:
@@ -70,12 +71,13 @@ def _status(study: ShownStudy) -> str:
     from rich.markup import escape
 
     history = study.history
-    volumes = [evaluation.volume for evaluation in history.asked if evaluation.volume is not None]
-    if not volumes:
+    if not history.chosen:
         return "initial designs"
-    region = f"region {volumes[-1] / volumes[0]:.0%}" if volumes[0] else "region 0%"
+    said = [f"front {len(confirmed_front(history, readings(history)))}"]
+    if volumes := comparable_volumes(history):
+        said.append(f"region {volumes[-1] / volumes[0]:.0%}" if volumes[0] else "region 0%")
     counts = " ".join(f"{name} {history.count(j)}" for j, name in enumerate(history.names))
-    return f"front {len(confirmed_front(history, readings(history)))} | {region} | {escape(printable_line(counts))}"
+    return " | ".join([*said, escape(printable_line(counts))])
 
 
 @contextmanager

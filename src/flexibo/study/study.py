@@ -344,8 +344,12 @@ class Study:
 
     @property
     def reference(self) -> dict[str, float] | None:
-        """The reference point by objective, in the users' values; None until it is fixed after the initial designs."""
-        return self.history.reference_values()
+        """The reference point by objective, in the users' values; None until it is fixed after the initial designs.
+
+        One that was not given is widened when a design of the confirmed front lies beyond it.
+        """
+        history = self.history
+        return None if history.reference is None else history.values_of(self.predictor.reference(history))
 
     @overload
     def ask(self, k: int, *, only: Collection[str] | None = None) -> list[Evaluation]: ...
