@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from benchmarks.initial_designs import FULL, SHARES, Result, run, table
+from benchmarks.initial_designs import FULL, SHARES, Result, changes, run, table
 
 
 def test_both_starts_have_the_same_money(capsys: pytest.CaptureFixture[str]) -> None:
@@ -13,7 +13,7 @@ def test_both_starts_have_the_same_money(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_the_table_shows_geometric_means_of_ratios() -> None:
     results = [
-        Result("p", seed, 10.0, n_initial, errors, start)
+        Result("p", seed, 10.0, n_initial, errors, errors, start)
         for seed, n_initial, errors, start in (
             (0, None, (0.1, 0.2, 0.0), 0.1),
             (0, FULL, (0.4, 0.2, 0.0), 0.5),
@@ -23,3 +23,12 @@ def test_the_table_shows_geometric_means_of_ratios() -> None:
     ]
     shown = [list(column.cells) for column in table(results).columns]
     assert [cells[0] for cells in shown] == ["p", "10", "0.50", "1.00", "1.00", "15%", "60%"]
+
+
+def test_a_change_is_judged_seed_by_seed_with_both_references() -> None:
+    before = [Result("p", seed, 10.0, None, (0.4, 0.4, 0.4), (0.8, 0.8, 0.8), 0.2) for seed in (0, 1)]
+    after = [Result("p", seed, 10.0, None, (0.2, 0.4, 0.8), (0.8, 0.2, 0.8), 0.2) for seed in (0, 1, 2)]
+    rows = list(zip(*(column.cells for column in changes(before, after).columns), strict=True))
+    assert [cell[:4] for cell in rows[0][3:]] == ["0.50", "1.00", "2.00"]
+    assert [row[0] for row in rows] == ["p", "all"] * 2
+    assert [cell[:4] for cell in rows[2][3:]] == ["1.00", "0.25", "1.00"]

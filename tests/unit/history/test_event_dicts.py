@@ -55,6 +55,7 @@ ALL: list[Event] = [
     Asked(replace(QUESTION, initial=False, queued=0)),
     Dequeued(0, "too expensive"),
     ReferenceFixed({"a": 1.0, "b": 2.0}),
+    ReferenceFixed({"a": 1.0, "b": 2.0}, found=True),
     BudgetSet(None),
     StopSet({"max_seconds": 3.0}),
     Forgiven(),
@@ -67,6 +68,12 @@ ALL: list[Event] = [
 def test_every_event_comes_back_from_json(event: Event) -> None:
     text = json.dumps(event_to_dict(event), allow_nan=False)
     assert event_from_dict(json.loads(text), SPACE) == event
+
+
+def test_a_given_reference_is_stored_as_it_was_before_references_were_found() -> None:
+    assert event_to_dict(ReferenceFixed({"a": 1.0})) == {"event": "reference", "values": {"a": 1.0}}
+    old = event_from_dict({"event": "reference", "values": {"a": 1.0}}, SPACE)
+    assert old == ReferenceFixed({"a": 1.0}, found=False)
 
 
 def test_every_kind_of_event_is_tested_here() -> None:

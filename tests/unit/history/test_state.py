@@ -61,6 +61,7 @@ PARTS = [
     "spent",
     "budget",
     "reference",
+    "is_reference_found",
     "reissues",
     "failed_attempts",
     "failed_in_a_row",

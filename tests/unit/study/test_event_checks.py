@@ -43,6 +43,7 @@ from flexibo.storage import StorageError
         ({"event": "stop", "rules": [1]}, r"'rules' is \[1\]\."),
         ({"event": "reference", "values": {"zzz": 3}}, "no objective 'zzz'"),
         ({"event": "reference", "values": {"a": 3}}, "no value of 'b'"),
+        ({"event": "reference", "values": {"a": 3, "b": 3}, "found": 1}, "'found' is 1"),
         ({"event": "reissued", "number": 0, "worker": "w", "seconds": 0.0, "cost": 0.0}, "evaluation 0 .*not pending"),
         ({"event": "reissued", "number": 55, "worker": "w", "seconds": 0.0, "cost": 0.0}, "evaluation 55 .*never"),
         ({"event": "released", "number": 0}, "evaluation 0 .*not pending"),
