@@ -54,6 +54,7 @@ def test_a_replayed_study_equals_the_live_one(actions: list[str], seed: int) -> 
     assert again.pending == live.pending
     assert again.queue == live.queue
     assert again.front() == live.front()
+    assert again.reference == live.reference
     assert again.ask() == live.ask()
 
 

@@ -32,8 +32,9 @@ class TraceRow:
         cost: Its cost.
         cumulative_cost: The total cost including this evaluation and lost attempts.
         hypervolume: Of the feasible designs that were measured in every objective by then.
-        region_volume: Of the Pareto region when it was asked; None for initial designs, for methods that do not use it,
-            and for what was asked before the study got another objective to optimise.
+        region_volume: Of the Pareto region when it was asked, up to the reference point of then; None for initial
+            designs, for methods that do not use it, and for what was asked before the study got another objective to
+            optimise.
         gain: The gain for which it was asked, see `flexibo.history.Evaluation`; None if it was not scored.
         reason: Why the attempt failed.
         costs: The total cost of each objective including this evaluation.

@@ -32,7 +32,7 @@ class TraceView:
             larger than at the question before, None where it was not.
         evaluations: The number of values of each objective so far.
         costs: The cost of each objective so far, including failed attempts; 0 if it is measured with another one.
-        reference: The reference point of the volumes by objective; None until it is fixed.
+        reference: The reference point of the hypervolumes by objective; None until it is fixed.
         volume_unit: The unit of volumes: the product of the units of the optimised objectives; empty without units.
         thinned: Whether rows were left out; the totals remain exact.
         known_results: How many results were added that the study did not measure, which cost it nothing.
