@@ -6,7 +6,7 @@ A study is the replay of its events. All state that decides the next question is
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -265,7 +265,7 @@ class History:
             return None
         return self.values_of(self.reference)
 
-    def values_of(self, losses: Sequence[float]) -> dict[str, float]:
+    def values_of(self, losses: Iterable[float]) -> dict[str, float]:
         """Losses (k,) of the optimised objectives by name, in the users' values."""
         optimised = [self.objectives[j] for j in self.optimised]
         return {o.name: o.value(float(loss)) for o, loss in zip(optimised, losses, strict=True)}
