@@ -66,7 +66,8 @@ class Study:
             is without limit.
         cost: The cost that scores are divided by: "log", "ratio", "sqrt", "constant", "learned", or a callable
             ``(design, objective) -> expected cost``. The default is the method's own.
-        reference: The worst value of interest of each optimised objective, by name or in order.
+        reference: The worst value of interest of each optimised objective, by name or in order. By default it is found
+            after the start, and widened where the measured front needs it.
         n_initial: How many designs are measured in all objectives before the method chooses. By default the start
             costs at most a fifth of the budget: cheap objectives are measured of more designs than expensive ones.
         initial_designs: These designs are measured first, in all objectives.
