@@ -463,7 +463,9 @@ def test_a_pool_of_recorded_designs_is_searched(functions: Functions) -> None:
         }
     )
     front = study.front()
-    assert min(row.values["f"] for row in front) == 0
+    assert min(row.values["f"] for row in front) <= 1
+    assert min(row.values["g"] for row in front) == 0
+    assert len(front) >= 15, "of 21, at both ends"
     assert all({**row.design} in rows for row in front)
 
 
