@@ -25,10 +25,21 @@ def space_to_dict(legal: LegalDesigns) -> dict[str, Any]:
             child: {parent: list(values) for parent, values in parents.items()}
             for child, parents in legal.table.conditions.items()
         },
-        "pool": None if legal.pool is None else legal.pool.codes.T.astype(np.int64).tolist(),
+        "pool": None if legal.pool is None else _columns(legal.pool.codes),
         "has_rule": legal.rule is not None,
         **({} if legal.table.defaults is None else {"defaults": legal.table.defaults}),
     }
+
+
+def _columns(codes: FloatArray) -> list[list[float | None]]:
+    """The columns of codes (m, k), whole numbers as such; None where an option is inactive."""
+    return [[_code(code) for code in column] for column in codes.T.tolist()]
+
+
+def _code(code: float) -> float | None:
+    if np.isnan(code):
+        return None
+    return int(code) if code.is_integer() else code
 
 
 def options_of_dict(data: Mapping[str, Any]) -> dict[str, Option]:

@@ -252,7 +252,7 @@ class Space:
             return False
         if self.pool is None or other.pool is None:
             return self.pool is other.pool
-        return np.array_equal(self.pool.codes, other.pool.codes)
+        return np.array_equal(self.pool.codes, other.pool.codes, equal_nan=True)
 
     def __hash__(self) -> int:
         return hash(self._table)

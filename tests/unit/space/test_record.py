@@ -41,3 +41,12 @@ def test_a_pool_survives_json(pool: Space) -> None:
     assert copy == pool
     assert list(copy.enumerate()) == list(pool.enumerate())
     np.testing.assert_array_equal(copy.enumerate().keys(), pool.enumerate().keys())
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_pool_with_inactive_options_and_intervals_survives_json() -> None:
+    space = Space({"a": ["x", "y"], "b": Real(0.0, 1.0)}, conditions={"b": {"a": ["y"]}})
+    pool = space.limited_to(space.designs([{"a": "x"}, {"a": "y", "b": 0.25}]))
+    copy = Space.from_dict(json.loads(json.dumps(pool.to_dict(), allow_nan=False)))
+    assert copy == pool
+    assert list(copy.enumerate()) == list(pool.enumerate())
