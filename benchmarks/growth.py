@@ -2,10 +2,10 @@
 
 Studies of these sizes (20,000 and 100,000 evaluations) are written to SQLite files at once. Then each command runs in a
 process of its own, as from a shell, and next to it the same command on a study without evaluations: opening the study,
-``flexibo ask``, ``flexibo tell``, and the front. The first processes replay the events, and store a snapshot and what
-their models learned, as a study does while it grows; the later ones start from these. Times are processor time, which
-other programs disturb less than the clock; memory is the largest resident size. As installed packages are, all modules
-are compiled before anything is measured. The exit status is 1 if a bound is missed.
+``flexibo ask``, ``flexibo tell``, the front, and a change. The first processes replay the events, and store
+a snapshot and what their models learned, as a study does while it grows; the later ones start from these. Times are
+processor time, which other programs disturb less than the clock; memory is the largest resident size. As installed
+packages are, all modules are compiled before anything is measured. The exit status is 1 if a bound is missed.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ OPTIONS = {"x": (0.0, 1.0), "k": [1, 2, 3, 4], "n": (1, 512), "mode": ["fast", "
 BLOCK = 10_000
 """How many designs are drawn at a time."""
 OPEN = "from flexibo import Study; Study.load({url!r})"
+CHANGE = "from flexibo import Study; Study.load({url!r}).change(options={{'x': (0.0, 0.9)}})"
 WRITE = "from benchmarks.growth import write_study; write_study({url!r}, {count})"
 FRONT = """
 import time
@@ -173,7 +174,11 @@ def of_size(evaluations: int, folder: Path) -> list[Row]:
             note=f"{front.megabytes:.0f} MB in all",
         )
     )
-    most = max(one.megabytes for one in (*after.values(), front))
+    python = [sys.executable, "-c"]
+    rows.append(_row("  change", used([*python, CHANGE.format(url=url)]), before["open"]))
+    changed = used([*python, OPEN.format(url=url)])
+    rows.append(_row("  open after the change", changed, before["open"], bound=bound))
+    most = max(one.megabytes for one in (*after.values(), front, changed))
     least = max(one.megabytes for one in before.values())
     must = MEMORY_MB if bound else None
     note = f"an empty study: {least:.0f} MB"

@@ -166,10 +166,8 @@ def edited(database: Database, folder: Path, kills: int, *, seed: int = 0) -> At
         finally:
             for process in present.values():
                 process.kill()
-        crew.join(time.monotonic() + PATIENCE_SECONDS)
-        crew.start(
-            Post(plan, folder, WORKERS)
-        )  # what was changed after the workers had ended may leave something to ask
+        # Of what was changed after a worker had ended, those that are left may not be able to measure all.
+        crew.start(Post(plan, folder, WORKERS))
         crew.join(time.monotonic() + PATIENCE_SECONDS)
         findings = check(database, crew)
     rows = database.events(plan.name)
