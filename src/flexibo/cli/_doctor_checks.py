@@ -79,6 +79,10 @@ EXTRAS: Mapping[str, Extra] = MappingProxyType(  # optional packages, by the nam
         "mlflow": Extra(("mlflow-skinny>=3.5", "SQLAlchemy>=2.0", "alembic>=1.13"), "studies in MLflow"),
         "wandb": Extra(("wandb>=0.22",), "studies in Weights & Biases"),
         "tensorboard": Extra(("tensorboard>=2.16",), "studies in TensorBoard"),
+        "examples": Extra(
+            ("imageio-ffmpeg>=0.6", "onnx>=1.17", "onnxruntime>=1.20", "tokenizers>=0.20", "matplotlib>=3.8"),
+            "the examples that are folders",
+        ),
         "notebook": Extra(("ipykernel>=6.29", "nbconvert>=7.16"), "running notebooks"),
         "nvml": Extra(("nvidia-ml-py>=12",), "energy and clocks of NVIDIA GPUs"),
         "dnn": Extra(("torch>=2.5", "pillow>=10", "soundfile>=0.12"), "training the paper's networks"),

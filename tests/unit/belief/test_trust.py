@@ -129,7 +129,10 @@ def test_a_quantity_is_checked_over_the_options_it_depends_on() -> None:
 
 
 def test_a_certified_study_measures_enough_designs_to_check_its_models() -> None:
-    study = Study(LINE, ["a", "b"], seed=0, n_initial=3, surrogate="gp-plain", stop={"certified_error": 0.2})
+    # Most designs are beyond the reference point, so the search alone would not measure enough of them.
+    reference = {"a": 20.0, "b": 900.0}
+    stop = {"certified_error": 0.2}
+    study = Study(LINE, ["a", "b"], seed=0, n_initial=3, surrogate="gp-plain", reference=reference, stop=stop)
     while (evaluation := study.ask()) is not None:
         x = float(evaluation.design["x"])  # type: ignore[arg-type]
         study.tell(evaluation, x if evaluation.objective == "a" else (40 - x) ** 2, cost=1.0)
