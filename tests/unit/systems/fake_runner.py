@@ -76,6 +76,9 @@ class FakeStore:
         self.asked: list[dict[str, Any]] = []
         self.is_empty = is_empty
 
+    def has(self, task: Any, design: Mapping[str, Any], *, seed: int) -> bool:
+        return not self.is_empty
+
     def trained(self, task: Any, design: Mapping[str, Any], *, seed: int, device: str, train: Any) -> Any:
         self.asked.append(dict(design))
         return train(task, design, seed=seed, device=device) if self.is_empty else Outcome(7.5, 3.25)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -105,3 +109,68 @@ def test_a_warm_up_leaves_no_trace(tmp_path: Path) -> None:
     runner.warm_up(lenet())
     assert torch.equal(torch.random.get_rng_state(), before)
     assert runner.error(lenet())["error_percent"] == expected
+
+
+@dataclass(eq=False)
+class SlowToStart:
+    """A task whose first batch and first loading on a device take 8 s, and every batch 1 s, of a clock of its own."""
+
+    inner: Any
+    seconds: float = 0.0
+    loaded: set[str] = field(default_factory=set)
+    has_begun: bool = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+    def load(self, device: str) -> None:
+        self.seconds += 0.0 if device in self.loaded else 8.0
+        self.loaded.add(device)
+
+    def batches(self, design: Any, generator: Any, device: str) -> Iterator[Any]:
+        self.load(device)
+        for batch in self.inner.batches(design, generator, device):
+            self.seconds += 1.0 if self.has_begun else 9.0
+            self.has_begun = True
+            yield batch
+
+
+def test_the_first_training_is_not_charged_for_the_start(tmp_path: Path) -> None:
+    from flexibo.systems.model_store import ModelStore
+
+    task = SlowToStart(task_of(find_system("lenet"), images(), epochs=2))
+    store = ModelStore(tmp_path / "models", clock=lambda: task.seconds)
+    runner = runner_of(tmp_path, task=task, store=store, longest_seconds=3600.0)
+    costs = [runner.error_percent(lenet(filters_1=filters))[1] for filters in (16, 32)]
+    assert costs[0] == costs[1] == 2 * 1.0  # two epochs of one batch
+    begun = task.seconds
+    assert runner.error_percent(lenet(filters_1=16))[1] == 0.0
+    assert task.seconds == begun
+    # What is stored already needs no start: neither data nor kernels.
+    other = SlowToStart(task.inner)
+    again = runner_of(tmp_path, task=other, store=ModelStore(store.folder, clock=lambda: other.seconds))
+    assert again.error_percent(lenet(filters_1=16))[1] == 0.0
+    assert other.seconds == 0.0
+
+
+FRESH = """
+import sys, time
+from pathlib import Path
+from flexibo.systems.build import task_of
+from flexibo.systems.catalogue import find_system
+from flexibo.systems.model_store import ModelStore
+from tests.unit.systems.fake_runner import images, lenet, runner_of
+
+folder = Path(sys.argv[1])
+task = task_of(find_system("lenet"), images(400), epochs=2)
+store = ModelStore(folder / "models", clock=time.process_time)
+runner = runner_of(folder, task=task, store=store, longest_seconds=3600.0)
+print(*(runner.error_percent(lenet(filters_1=32, filters_2=32, filters_3=n))[1] for n in (16, 32)))
+"""
+
+
+@pytest.mark.slow
+def test_the_first_training_of_a_process_takes_as_much_processor_time_as_the_second(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", FRESH, str(tmp_path)], capture_output=True, text=True, check=True)
+    first, second = map(float, done.stdout.split())
+    assert 0 < first < 2 * second

@@ -20,6 +20,7 @@ Design: TypeAlias = Mapping[str, Any]
 Batch: TypeAlias = tuple[Tensor, ...]
 Device: TypeAlias = Any  # a torch.device or its name, such as "cuda" or "cpu"
 Value = TypeVar("Value")
+PARTS = ("train", "test")  # the parts of a dataset
 
 
 class TrainingFailedError(DesignError, RuntimeError):
@@ -48,6 +49,9 @@ class LearningTask(Protocol):
     @property
     def fingerprint(self) -> str:
         """Changes with the data and with every setting that changes the result."""
+
+    def load(self, device: Device) -> None:
+        """Load all examples for a training on a device; otherwise the first training loads them."""
 
     def epochs(self, design: Design) -> int:
         """The number of passes over the training examples."""

@@ -69,6 +69,11 @@ class ImageTask:
         """Changes with the data and the settings."""
         return base.fingerprint_of("images", self.data.fingerprint, asdict(self.settings) | AS_READ)
 
+    def load(self, device: Device) -> None:
+        """Move all images to the device."""
+        for part in base.PARTS:
+            self._kept(part, device)
+
     def epochs(self, design: Design) -> int:
         """The same for every design."""
         return self.settings.epochs

@@ -86,6 +86,11 @@ class SpeechTask:
         """The letters of the training transcripts; the first is the network's output 1, after the blank."""
         return "".join(sorted(set("".join(self.data.train.transcripts))))
 
+    def load(self, device: Device) -> None:
+        """Move all spectrograms to the device."""
+        for part in base.PARTS:
+            self._kept(part, device)
+
     def epochs(self, design: Design) -> int:
         """An option of the design."""
         return int(design["epochs"])

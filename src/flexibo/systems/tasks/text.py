@@ -19,7 +19,9 @@ from flexibo.systems.data.base import AnyDataset
 from flexibo.systems.data.tokens import WordPieces
 from flexibo.systems.networks import bert
 from flexibo.systems.tasks.base import (
+    PARTS,
     Design,
+    Device,
     Optimiser,
     adam,
     check_positive,
@@ -87,6 +89,14 @@ class TextTask:
 
     def _texts(self) -> Iterable[str]:
         raise NotImplementedError
+
+    def _kept(self, part: str, device: Device) -> Any:
+        raise NotImplementedError
+
+    def load(self, device: Device) -> None:
+        """Move all encoded texts to the device."""
+        for part in PARTS:
+            self._kept(part, device)
 
     def epochs(self, design: Design) -> int:
         """The same for every design."""
