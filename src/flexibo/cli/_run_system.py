@@ -20,13 +20,14 @@ from flexibo.cli._measure import (
 from flexibo.cli._options import ExecutionOptions, StudyOptions, SystemOptions
 from flexibo.cli._outcome import PictureFile, Report, picture_beside, report, resume_command, typed_picture
 from flexibo.cli._run_file import check_is_system
-from flexibo.cli._storage import load_study, storage_url, stored_origin
+from flexibo.cli._storage import is_stored, load_study, storage_url, stored_origin
 from flexibo.cli._text import count_of_designs, counted, output_console
 from flexibo.errors import InvalidValueError
 from flexibo.storage import shown_url, sqlite_file, stored_studies
 from flexibo.study import Study
 from flexibo.studyfile import ExecutorChoice
 from flexibo.systems.base import System
+from flexibo.systems.catalogue import find_system
 
 DEFAULT_BUDGET_SECONDS = 1800.0
 DEFAULT_LEASE_SECONDS = 60.0
@@ -102,7 +103,8 @@ def _open_study(built: BuiltSystem, given: StudyOptions) -> Study:
     system, budget = built.system, given.budget_seconds
     # Values that were made otherwise are another study, in the same file.
     own_name = f"{system.name} {system.identity}" if system.identity else system.name
-    url, name = given.storage or f"sqlite:///{system.name}.db", given.name or own_name
+    url = given.storage or f"sqlite:///{system.name}.db"
+    name = given.name or (own_name if is_stored(url, own_name) else _begun_elsewhere(url, built)) or own_name
     return Study(
         system.space,
         system.objectives,
@@ -115,6 +117,25 @@ def _open_study(built: BuiltSystem, given: StudyOptions) -> Study:
         stop=given.stop_rules,
         origin=built.origin,
     )
+
+
+def _begun_elsewhere(url: str, built: BuiltSystem) -> str:
+    """The study of the same request by a machine that trains if this one does not, or does not if this one does.
+
+    A machine that only measures energy loads a few images, and its study has a name of its own.
+    """
+    if not is_stored(url, ""):
+        return ""
+    mine = built.origin
+    if "training" not in mine or find_system(str(mine["system"])).kind != "images":
+        return ""
+    own = ("training", "trains")
+    for study in stored_studies(url):
+        other = stored_origin(url, study.name)
+        is_same = {**other, **dict.fromkeys(own)} == {**mine, **dict.fromkeys(own)}
+        if is_same and "training" in other and not (mine["trains"] and other.get("trains")):
+            return study.name
+    return ""
 
 
 def _join_study(system: str, options: SystemOptions, given: StudyOptions) -> tuple[Study, BuiltSystem]:

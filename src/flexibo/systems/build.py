@@ -98,11 +98,14 @@ def task_of(system: PaperSystem, data: AnyDataset, *, epochs: int | None = None)
 
 def _dataset(system: PaperSystem, request: SystemRequest) -> AnyDataset:
     from flexibo.systems.data.catalogue import find_dataset, load_dataset
+    from flexibo.systems.dnn import trains
 
     if request.dataset and request.dataset not in system.datasets:
         raise unknown_name(f"dataset of {system.name}", request.dataset, system.datasets)
     name = request.dataset or find_dataset(system.datasets, request.data)
-    return load_dataset(name, request.data, limit=request.limit, seed=request.seed)
+    # A machine that only runs images needs a few held-out ones. Texts and transcripts shape the network by their words.
+    is_only_run = system.kind == "images" and not trains(request.objectives)
+    return load_dataset(name, request.data, limit=1 if is_only_run else request.limit, seed=request.seed)
 
 
 def _check_device(platform: Platform) -> None:

@@ -18,6 +18,7 @@ from tests.command_line import (
 
 from flexibo import Study
 from flexibo.hardware import MeterError
+from flexibo.storage import stored_studies
 from flexibo.systems import catalogue
 from flexibo.systems.platforms import LinuxCpu
 
@@ -99,6 +100,18 @@ class TestSplitBetweenMachines:
         assert Study.load("sqlite:///lenet.db").history.count(0) > 0
         Study(SPACE, ["a", "b"], storage="sqlite:///other.db", seed=0).close()
         assert mentions(refusal(*only, "--storage", "sqlite:///other.db"), "sqlite:///other.db", "lenet")
+
+    def test_a_study_of_energy_alone_is_the_one_that_is_then_run_as_a_whole(
+        self, data: Path, begin: Callable[..., str]
+    ) -> None:
+        begin()
+        whole = ("--data", data, "--platform", "linux-cpu", "--epochs", "1", "--budget", "1h")
+        good("run", "lenet", *whole)
+        begin()
+        (study,) = stored_studies("sqlite:///lenet.db")
+        assert Study.load("sqlite:///lenet.db", study.name).history.count(0) > 0
+        good("run", "lenet", *whole[:-1], "2s", "--seed", "1")
+        assert len(stored_studies("sqlite:///lenet.db")) == 2
 
     def test_what_would_mix_values_is_refused(
         self, data: Path, begin: Callable[..., str], monkeypatch: pytest.MonkeyPatch

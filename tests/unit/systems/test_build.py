@@ -108,3 +108,30 @@ def test_a_run_with_knobs_is_refused_at_once_where_another_session_holds_the_mac
         build_runner(request)
     assert build_runner(request).longest_seconds == 60.0
     assert build_runner(replace(request, longest_seconds=float("inf"))).longest_seconds is None
+
+
+class TestMachinesThatOnlyRun:
+    """What measures energy loads the batch that it feeds, and no training data."""
+
+    @pytest.mark.parametrize("objective", ["energy_millijoules", "latency_ms"])
+    def test_a_few_held_out_photographs_are_decoded(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, objective: str
+    ) -> None:
+        read: list[str] = []
+
+        def image(path: Path, side: int) -> Any:
+            read.append(path.parent.parent.name)
+            return np.zeros((side, side, 3), dtype=np.uint8)
+
+        monkeypatch.setattr("flexibo.systems.data.image_folder.read_image", image)
+        monkeypatch.setattr("flexibo.systems.data.image_folder.SIDE", 8)
+        for part, kind, n in ((part, kind, n) for part in ("train", "val") for kind in "ab" for n in range(300)):
+            (tmp_path / part / kind).mkdir(parents=True, exist_ok=True)
+            (tmp_path / part / kind / f"{n}.jpeg").touch()
+        request = SystemRequest("mobilenet", tmp_path, dataset="imagenet", platform="linux-cpu", estimate_watts=10)
+        runner = build_runner(replace(request, objectives=(objective,)))
+        assert (read.count("train"), read.count("val")) == (1, 200)
+        assert runner.task.data.train.classes == ("a", "b")
+        read.clear()
+        build_runner(replace(request, limit=400))
+        assert read.count("train") == 400

@@ -44,6 +44,10 @@ class Images:
     def __len__(self) -> int:
         return len(self.labels)
 
+    def first(self, count: int) -> Images:
+        """The first examples, all of them if there are fewer."""
+        return Images(self.pixels[:count], self.labels[:count], self.classes)
+
 
 @dataclass(frozen=True, slots=True)
 class Reviews:
@@ -54,6 +58,10 @@ class Reviews:
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    def first(self, count: int) -> Reviews:
+        """The first examples, all of them if there are fewer."""
+        return Reviews(self.texts[:count], self.labels[:count])
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +82,10 @@ class Questions:
     def __len__(self) -> int:
         return len(self.questions)
 
+    def first(self, count: int) -> Questions:
+        """The first examples, all of them if there are fewer."""
+        return Questions(self.questions[:count])
+
 
 @dataclass(frozen=True, slots=True)
 class Recordings:
@@ -85,6 +97,10 @@ class Recordings:
 
     def __len__(self) -> int:
         return len(self.waves)
+
+    def first(self, count: int) -> Recordings:
+        """The first examples, all of them if there are fewer."""
+        return Recordings(self.waves[:count], self.rate, self.transcripts[:count])
 
 
 Examples = TypeVar("Examples", Images, Reviews, Questions, Recordings)

@@ -117,7 +117,8 @@ class AnswerTask(TextTask):
 
     def inputs(self, design: Design, count: int, device: Device) -> tuple[Tensor, ...]:
         """Held-out tokens, masks and segments, (count, sequence_length): the first window of each question."""
-        encoded = self._kept("test", device)
+        few = self.data.test.first(count)
+        encoded = base.remembered(self._memory, f"first {count}", device, lambda: _encoded(self.words, few, device))
         chosen = base.cycled(torch.arange(len(encoded.counts), device=encoded.counts.device), count)
         windows = self._windows(encoded, chosen, torch.zeros_like(chosen), _length(design))
         return windows.tokens, windows.mask, windows.segments

@@ -72,7 +72,10 @@ class LearningTask(Protocol):
         """The error on the held-out examples, in evaluation mode."""
 
     def inputs(self, design: Design, count: int, device: Device) -> tuple[Tensor, ...]:
-        """Held-out inputs to measure inference with, called as `model(*inputs)`; repeated if there are too few."""
+        """Held-out inputs to measure inference with, called as `model(*inputs)`; repeated if there are too few.
+
+        No other examples are moved to the device: a machine that only reads energy needs no more.
+        """
 
 
 def shuffled(count: int, batch: int, generator: torch.Generator) -> tuple[Tensor, ...]:

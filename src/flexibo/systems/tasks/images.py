@@ -1,8 +1,8 @@
 """Image classification: the task of LeNet, SqueezeNet, ResNet, MobileNet and Xception.
 
-The images stay on the device, as bytes, from the first batch on, and batches are gathered there, so that a training of
-seconds does not wait for Python. AdamW with one cycle of the learning rate reaches a good error in few epochs at every
-width of the option tables; plain gradient descent would need a different learning rate for each.
+For a training the images stay on the device, as bytes, from the first batch on, and batches are gathered there, so that
+a training of seconds does not wait for Python. AdamW with one cycle of the learning rate reaches a good error in few
+epochs at every width of the option tables; plain gradient descent would need a different learning rate for each.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class ImageTask:
 
     def inputs(self, design: Design, count: int, device: Device) -> tuple[Tensor, ...]:
         """Held-out images, shape (count, channels, height, width)."""
-        pixels, _ = self._kept("test", device)
+        pixels = torch.tensor(self.data.test.first(count).pixels, device=device)
         return (self._normal(base.cycled(pixels, count)).contiguous(),)
 
     def _normal(self, pixels: Tensor) -> Tensor:
@@ -131,16 +131,19 @@ class ImageTask:
 
     def _levels(self, device: Device) -> tuple[Tensor, Tensor]:
         """The mean and the standard deviation of each channel's bytes, shape (channels, 1, 1)."""
-        pixels, _ = self._kept("train", device)
-        # Counts are exact on every device, so that the mean and the standard deviation are the same on all.
-        counts = [torch.bincount(channel.reshape(-1), minlength=N_LEVELS) for channel in pixels.unbind(dim=1)]
-        shares = torch.stack(counts).cpu().numpy() / pixels[:, 0].numel()
+        pixels = self.data.train.pixels
+        # Counted in parts, because numpy counts bytes as 64-bit numbers, and not on the device, which may only run.
+        counts = np.zeros((pixels.shape[1], N_LEVELS), dtype=np.int64)
+        for begin in range(0, len(pixels), N_AT_ONCE):
+            for own, channel in zip(counts, pixels[begin : begin + N_AT_ONCE].swapaxes(0, 1), strict=True):
+                own += np.bincount(channel.reshape(-1), minlength=N_LEVELS)
+        shares = counts / pixels[:, 0].size
         levels = np.arange(N_LEVELS)
         mean = shares @ levels
         variance = (shares * (levels - mean[:, None]) ** 2).sum(axis=1)
         deviation = np.where(variance > 0, np.sqrt(variance), 1.0)
         mean, deviation = (
-            torch.tensor(value, dtype=torch.float32, device=pixels.device)[:, None, None] for value in (mean, deviation)
+            torch.tensor(value, dtype=torch.float32, device=device)[:, None, None] for value in (mean, deviation)
         )
         return mean, deviation
 

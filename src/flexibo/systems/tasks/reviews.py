@@ -66,7 +66,8 @@ class ReviewTask(TextTask):
 
     def inputs(self, design: Design, count: int, device: Device) -> tuple[Tensor, ...]:
         """Held-out tokens (count, sequence_length) and masks."""
-        texts = self._kept("test", device)
+        few = self.data.test.first(count)
+        texts = base.remembered(self._memory, f"first {count}", device, lambda: self._encoded(few, device))
         chosen = base.cycled(torch.arange(len(texts.labels), device=texts.labels.device), count)
         return self._cut(texts, chosen, int(design["sequence_length"]))
 
@@ -79,15 +80,14 @@ class ReviewTask(TextTask):
         return rows.scatter(1, last, numbers[SEPARATOR]), torch.arange(length, device=rows.device) <= last
 
     def _kept(self, part: str, device: Device) -> _Texts:
-        def encoded() -> _Texts:
-            reviews: Reviews = getattr(self.data, part)
-            numbers = self.words.numbers
-            most = self.settings.positions - 2
-            lines = [[numbers[START], *self.words.encode(text)[:most]] for text in reviews.texts]
-            return _Texts(
-                torch.tensor(padded(lines, numbers[PAD]), dtype=torch.int32, device=device),
-                torch.tensor([len(line) for line in lines], device=device),
-                torch.tensor(reviews.labels, dtype=torch.int64, device=device),
-            )
+        return base.remembered(self._memory, part, device, lambda: self._encoded(getattr(self.data, part), device))
 
-        return base.remembered(self._memory, part, device, encoded)
+    def _encoded(self, reviews: Reviews, device: Device) -> _Texts:
+        numbers = self.words.numbers
+        most = self.settings.positions - 2
+        lines = [[numbers[START], *self.words.encode(text)[:most]] for text in reviews.texts]
+        return _Texts(
+            torch.tensor(padded(lines, numbers[PAD]), dtype=torch.int32, device=device),
+            torch.tensor([len(line) for line in lines], device=device),
+            torch.tensor(reviews.labels, dtype=torch.int64, device=device),
+        )

@@ -145,8 +145,14 @@ class SpeechTask:
         return error_rate_percent(written, self.data.test.transcripts)
 
     def inputs(self, design: Design, count: int, device: Device) -> tuple[Tensor, ...]:
-        """Held-out spectrograms (count, sequence_length, features), shorter ones padded, and frames (count,)."""
-        part = self._kept("test", device)
+        """Held-out spectrograms (count, sequence_length, features), shorter ones padded, and frames (count,).
+
+        They are normalised by themselves: the levels of the training frames would need all of them.
+        """
+        few = self.data.test.first(count)
+        part = base.remembered(
+            self._memory, f"first {count}", device, lambda: self._encoded(few, self._levels(few), device)
+        )
         length = int(design["sequence_length"])
         spectrograms = part.spectrograms[:, :length]
         spectrograms = functional.pad(spectrograms, (0, 0, 0, length - spectrograms.shape[1]))
@@ -154,24 +160,27 @@ class SpeechTask:
 
     def _kept(self, part: str, device: Device) -> _Part:
         def encoded() -> _Part:
-            mean, deviation = base.remembered(self._memory, "levels", "cpu", self._levels)
-            recordings: Recordings = getattr(self.data, part)
-            logs = [(one - mean) / deviation for one in self._logs(recordings)]
-            place = {letter: number for number, letter in enumerate(self.alphabet, 1)}
-            # A held-out letter that is not in the alphabet counts as an error whatever the network writes.
-            letters = [[place.get(letter, BLANK) for letter in text] for text in recordings.transcripts]
-            return _Part(
-                nn.utils.rnn.pad_sequence(logs, batch_first=True).to(device),
-                torch.tensor([len(one) for one in logs], device=device),
-                nn.utils.rnn.pad_sequence([torch.tensor(line, dtype=torch.int64) for line in letters], True).to(device),
-                torch.tensor([len(line) for line in letters], device=device),
-            )
+            levels = base.remembered(self._memory, "levels", "cpu", lambda: self._levels(self.data.train))
+            return self._encoded(getattr(self.data, part), levels, device)
 
         return base.remembered(self._memory, part, device, encoded)
 
-    def _levels(self) -> tuple[Tensor, Tensor]:
-        """The mean and the standard deviation of each band over the training frames."""
-        frames = torch.cat(self._logs(self.data.train))
+    def _encoded(self, recordings: Recordings, levels: tuple[Tensor, Tensor], device: Device) -> _Part:
+        mean, deviation = levels
+        logs = [(one - mean) / deviation for one in self._logs(recordings)]
+        place = {letter: number for number, letter in enumerate(self.alphabet, 1)}
+        # A held-out letter that is not in the alphabet counts as an error whatever the network writes.
+        letters = [[place.get(letter, BLANK) for letter in text] for text in recordings.transcripts]
+        return _Part(
+            nn.utils.rnn.pad_sequence(logs, batch_first=True).to(device),
+            torch.tensor([len(one) for one in logs], device=device),
+            nn.utils.rnn.pad_sequence([torch.tensor(line, dtype=torch.int64) for line in letters], True).to(device),
+            torch.tensor([len(line) for line in letters], device=device),
+        )
+
+    def _levels(self, recordings: Recordings) -> tuple[Tensor, Tensor]:
+        """The mean and the standard deviation of each band over all frames."""
+        frames = torch.cat(self._logs(recordings))
         deviation = frames.std(dim=0, correction=0)
         return frames.mean(dim=0), torch.where(deviation > 0, deviation, 1.0)
 

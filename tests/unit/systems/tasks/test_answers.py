@@ -190,3 +190,12 @@ def test_f1_agrees_with_the_hand_count(prediction: str, answers: list[str], shar
 
 def test_answers_are_normalised_as_squad_does() -> None:
     assert normal_answer("  The U.S.  Army's an-theme, a Day ") == "us armys antheme day"
+
+
+def test_what_is_only_run_encodes_its_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    task, encoded = answer_task(), []
+    known = task.words
+    encode = type(known).encode
+    monkeypatch.setattr(type(known), "encode", lambda self, text: encoded.append(text) or encode(self, text))
+    task.inputs(BERT, 1, "cpu")
+    assert encoded == [task.data.test.questions[0].question]

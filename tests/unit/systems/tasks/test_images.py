@@ -164,3 +164,18 @@ def test_unknown_networks_and_empty_data_are_refused() -> None:
         SpeechTask("bert", speech_data())
     with pytest.raises(InvalidValueError, match=r"'none' .*\b0 training .*\b9 held-out"):
         ImageTask("lenet", Dataset("none", images(0), images(9), "f"))
+
+
+def test_what_is_only_run_moves_its_batch_to_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    task, moved, make = image_task(), [], torch.tensor
+
+    def tensor(values: Any, **how: Any) -> Any:
+        moved.append(np.size(values))
+        return make(values, **how)
+
+    monkeypatch.setattr(torch, "tensor", tensor)
+    assert task.inputs({}, 4, "cpu")[0].shape == (4, 2, 8, 8)
+    assert sum(moved) == 4 * 2 * 8 * 8 + 2 * 2  # four images, the mean and the deviation of two channels
+    moved.clear()
+    task.load("cpu")
+    assert sum(moved) == (24 + 9) * (2 * 8 * 8 + 1)

@@ -81,3 +81,13 @@ def test_the_error_of_reviews_is_the_share_of_wrong_labels() -> None:
     always_good = Constant(lambda tokens, mask: torch.tensor([[0.0, 1.0]]).expand(len(tokens), 2))
     assert task.error_percent(always_good, BERT, "cpu") == pytest.approx(100 / 3)
     assert always_good.modes == [False]
+
+
+def test_what_is_only_run_encodes_its_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    task, encoded = review_task(), []
+    known = task.words
+    encode = type(known).encode
+    monkeypatch.setattr(type(known), "encode", lambda self, text: encoded.append(text) or encode(self, text))
+    for _ in range(2):
+        task.inputs(BERT, 2, "cpu")
+    assert encoded == list(task.data.test.texts[:2])

@@ -25,6 +25,7 @@ from tests.unit.systems.tasks.small_tasks import (  # noqa: E402
 
 from flexibo.errors import InvalidValueError  # noqa: E402
 from flexibo.systems.networks import deepspeech  # noqa: E402
+from flexibo.systems.tasks import speech  # noqa: E402
 from flexibo.systems.tasks.base import LearningTask  # noqa: E402
 from flexibo.systems.tasks.speech import (  # noqa: E402
     MOST_FRAMES,
@@ -187,3 +188,11 @@ def test_every_setting_of_speech_changes_the_fingerprint(change: dict[str, Any])
 def test_settings_of_speech_that_cannot_be_used_are_refused() -> None:
     with pytest.raises(InvalidValueError, match=r"SpeechTraining\.features is 0"):
         SpeechTraining(features=0)
+
+
+def test_what_is_only_run_computes_the_spectrograms_of_its_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    task, waves = speech_task(), []
+    compute = speech.log_spectrogram
+    monkeypatch.setattr(speech, "log_spectrogram", lambda wave, *how: waves.append(id(wave)) or compute(wave, *how))
+    task.inputs(SPEECH, 2, "cpu")
+    assert set(waves) == set(map(id, task.data.test.waves[:2]))
