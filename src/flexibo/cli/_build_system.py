@@ -19,6 +19,7 @@ from flexibo.systems.dnn import dnn_system, reads_energy, trains
 from flexibo.systems.recorded import recordings
 
 Value = TypeVar("Value", str, int, float, list)  # type: ignore[type-arg]  # JSON says no more
+IN_PRECISION = "error_in_precision"  # stored if errors are those of the deployed precision, as since version 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,8 @@ def system_request(
     )
 
 
-def build_system(request: SystemRequest, beside: Collection[str] = ()) -> BuiltSystem:
+def build_system(request: SystemRequest, beside: Collection[str] = (), *, as_trained: bool = False) -> BuiltSystem:
+    """The system of a request; `as_trained` if its errors are not those of the deployed precision."""
     try:
         runner = build_runner(request)
     except MeterError as error:
@@ -80,7 +82,7 @@ def build_system(request: SystemRequest, beside: Collection[str] = ()) -> BuiltS
             f"{error} Without a meter, energy can only be estimated (--estimate WATTS), or measured elsewhere "
             "(--only error_percent)."
         ) from None
-    system = dnn_system(runner, beside=beside, only=request.objectives)
+    system = dnn_system(runner, beside=beside, only=request.objectives, as_trained=as_trained)
     origin = {
         "system": request.system,
         "dataset": runner.task.data.name,
@@ -97,6 +99,8 @@ def build_system(request: SystemRequest, beside: Collection[str] = ()) -> BuiltS
         "trains": trains(request.objectives),
         "read_from": runner.meter.name if reads_energy(request.objectives) else "",
     }
+    if not as_trained:
+        origin[IN_PRECISION] = True
     return BuiltSystem(system, origin)
 
 
@@ -115,7 +119,7 @@ def rebuild_system(
         _check_same_space(found.system, study.settings.to_dict())
         return found
     request = system_request(name, options, only, budget=budget, origin=origin)
-    found = build_system(request, tuple(_texts(origin, "and")))
+    found = build_system(request, tuple(_texts(origin, "and")), as_trained=not origin.get(IN_PRECISION))
     _check_same_training(origin, found.origin, trains=trains(only))
     if reads_energy(only):
         _check_same_space(found.system, study.settings.to_dict())

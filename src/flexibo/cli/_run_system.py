@@ -6,7 +6,14 @@ from functools import partial
 from pathlib import Path
 
 from flexibo.cli._advice import StudyPlace
-from flexibo.cli._build_system import BuiltSystem, build_system, rebuild_system, recorded_table, system_request
+from flexibo.cli._build_system import (
+    IN_PRECISION,
+    BuiltSystem,
+    build_system,
+    rebuild_system,
+    recorded_table,
+    system_request,
+)
 from flexibo.cli._detail import Detail
 from flexibo.cli._measure import (
     Confirming,
@@ -58,9 +65,12 @@ def run_system(
         budget = given.budget_seconds or DEFAULT_BUDGET_SECONDS
         request = system_request(name, options, execution.only, seed=given.seed or 0, budget=budget)
         built = build_system(request, options.objectives)
+        name = _stored_name(built, given)
+        if name and not stored_origin(_url(built.system, given), name).get(IN_PRECISION):
+            built = build_system(request, options.objectives, as_trained=True)
         study = _open_study(built, given)
     set_budget(study, given, quiet=quiet)
-    url = given.storage or f"sqlite:///{built.system.name}.db"
+    url = _url(built.system, given)
     again = {"--data": options.data, "--only": list(execution.only), "--executor": execution.executor}
     command = partial(resume_command, url, given.name)
     chosen = picture or _default_picture(built, url)
@@ -100,11 +110,8 @@ def resume_system(
 
 def _open_study(built: BuiltSystem, given: StudyOptions) -> Study:
     """The study of a system, new or stored; a typed budget is set afterwards."""
-    system, budget = built.system, given.budget_seconds
-    # Values that were made otherwise are another study, in the same file.
-    own_name = f"{system.name} {system.identity}" if system.identity else system.name
-    url = given.storage or f"sqlite:///{system.name}.db"
-    name = given.name or (own_name if is_stored(url, own_name) else _begun_elsewhere(url, built)) or own_name
+    system, budget, url = built.system, given.budget_seconds, _url(built.system, given)
+    name = given.name or _stored_name(built, given) or _own_name(system)
     return Study(
         system.space,
         system.objectives,
@@ -119,6 +126,23 @@ def _open_study(built: BuiltSystem, given: StudyOptions) -> Study:
     )
 
 
+def _url(system: System, given: StudyOptions) -> str:
+    return given.storage or f"sqlite:///{system.name}.db"
+
+
+def _own_name(system: System) -> str:
+    """Values that were made otherwise are another study, in the same file."""
+    return f"{system.name} {system.identity}" if system.identity else system.name
+
+
+def _stored_name(built: BuiltSystem, given: StudyOptions) -> str:
+    """The name of the study that a run continues; empty if it begins one."""
+    url, own = _url(built.system, given), given.name or _own_name(built.system)
+    if is_stored(url, own):
+        return own
+    return "" if given.name else _begun_elsewhere(url, built)
+
+
 def _begun_elsewhere(url: str, built: BuiltSystem) -> str:
     """The study of the same request by a machine that trains if this one does not, or does not if this one does.
 
@@ -129,7 +153,7 @@ def _begun_elsewhere(url: str, built: BuiltSystem) -> str:
     mine = built.origin
     if "training" not in mine or find_system(str(mine["system"])).kind != "images":
         return ""
-    own = ("training", "trains")
+    own = ("training", "trains", IN_PRECISION)
     for study in stored_studies(url):
         other = stored_origin(url, study.name)
         is_same = {**other, **dict.fromkeys(own)} == {**mine, **dict.fromkeys(own)}

@@ -12,7 +12,7 @@ from flexibo.hardware import MeterError
 from flexibo.objectives import Objective
 from flexibo.space import Ordinal, Space
 from flexibo.systems.base import Measure, System
-from flexibo.systems.network_runner import NetworkRunner
+from flexibo.systems.network_runner import PRECISION, NetworkRunner
 
 ERROR = "error_percent"
 ENERGY = "energy_millijoules"
@@ -60,10 +60,13 @@ def stack_space(runner: NetworkRunner) -> Space:
     return Space(options)
 
 
-def dnn_system(runner: NetworkRunner, *, beside: Collection[str] = (), only: Collection[str] = ()) -> System:
+def dnn_system(
+    runner: NetworkRunner, *, beside: Collection[str] = (), only: Collection[str] = (), as_trained: bool = False
+) -> System:
     """A system of the paper: `error_percent` (expensive) and `energy_millijoules` of one inference (cheap).
 
-    Those `beside` come with an energy measurement; `only` is what is measured here, for the notes (empty: all).
+    Those `beside` come with an energy measurement; `only` is what is measured here, for the notes (empty: all). The
+    error is that of the trained network in the precision of the design, or `as_trained`, as in studies of version 0.1.
     """
     for name in beside:
         if name not in BESIDE:
@@ -71,7 +74,8 @@ def dnn_system(runner: NetworkRunner, *, beside: Collection[str] = (), only: Col
     space = stack_space(runner)
     system = runner.system
     running = (*system.running_options, *(name for name in space.names if name not in system.options))
-    error = Objective(ERROR, unit="%", options=tuple(system.options))
+    deployment = () if as_trained else (PRECISION,)
+    error = Objective(ERROR, unit="%", options=(*system.options, *deployment))
     title = ESTIMATE if runner.meter.is_estimate else ENERGY
     energy = Objective(title, unit="mJ", options=running, noisy=True)
     others = [
@@ -86,20 +90,24 @@ def dnn_system(runner: NetworkRunner, *, beside: Collection[str] = (), only: Col
         return {name: given[name] for name in (title, *(other.name for other in others))}
 
     notes = (
-        *(_training_notes(runner) if trains(only) else ()),
+        *(_training_notes(runner, as_trained=as_trained) if trains(only) else ()),
         *((f"{title} is of one inference, read from {runner.meter.name}.",) if reads_energy(only) else ()),
         *(runner.platform.notes() if reads_energy(only) else ()),
         *_limit_note(runner),
     )
-    functions: dict[str, Measure] = {error.name: runner.error_percent, energy.name: read}
+    functions: dict[str, Measure] = {
+        error.name: runner.error_percent if as_trained else runner.deployed_error_percent,
+        energy.name: read,
+    }
     return System(system.name, space, (error, energy, *others), functions, notes, identity=identity_of(runner))
 
 
-def _training_notes(runner: NetworkRunner) -> tuple[str, ...]:
+def _training_notes(runner: NetworkRunner, *, as_trained: bool) -> tuple[str, ...]:
     data = runner.task.data
+    how = "as trained, whatever the precision" if as_trained else "in the precision of the design"
     note = (
         f"{ERROR} is measured on {len(data.test):,} held-out examples of {data.name} after training on "
-        f"{len(data.train):,}."
+        f"{len(data.train):,}, {how}."
     )
     return (note, data.note) if data.note else (note,)
 

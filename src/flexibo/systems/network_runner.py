@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import time
+import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from flexibo._internal.text import printable_line
+from flexibo.errors import MachineError
 from flexibo.hardware import EnergyMeter
 from flexibo.hardware.knobs import Journal, Knob, settings
 from flexibo.hardware.reading import EnergyReading, measure
 from flexibo.systems.catalogue import PaperSystem
-from flexibo.systems.platforms import Platform
+from flexibo.systems.platforms import Platform, deployed
 from flexibo.systems.platforms.base import batch_of
 
 Design = Mapping[str, Any]
 
+PRECISION = "precision"  # the option of every platform that changes what a network answers
 QUICK_SECONDS = 2.0  # the length of a recorded reading: twenty steps of a counter that updates ten times a second
 PARTS = 5  # windows of a recorded reading; fewer if they were shorter than two meter steps
 MOST_PARTS = 3  # the factor by which the number of windows may grow if they disagree
@@ -39,19 +43,48 @@ class NetworkRunner:
     seed: int = 0  # the seed of initial weights and training
     longest_seconds: float | None = None  # the time limit of an evaluation; None: no limit
     window_seconds: float = QUICK_SECONDS  # the length of a recorded reading, all windows together
+    clock: Callable[[], float] = time.perf_counter  # of tests in the precision of a deployment
     _warm: set[int] = field(default_factory=set, init=False, repr=False, compare=False)  # processes that have begun
 
     def error_percent(self, design: Design) -> tuple[float, float]:
-        """The held-out error of the design's network, trained now or found in the store, and its cost in seconds.
+        """The held-out error of the design's network as trained, now or by an earlier request, and its cost in seconds.
 
         The first training of a process is not charged for imports, kernels and the loading of data, which would make
         its design look expensive: a warm-up comes before the clock starts.
         """
-        if os.getpid() not in self._warm and not self.is_trained(design):
-            self._start()
-        trained = self._trained(design, self.longest_seconds)
-        cost = trained.seconds if self.store is None else trained.cost_seconds
-        return float(trained.error_percent), float(cost)
+        trained, cost = self._requested(design)
+        return float(trained.error_percent), cost
+
+    def deployed_error_percent(self, design: Design) -> tuple[float, float]:
+        """The held-out error in the precision of the design, and its cost: training if need be, loading and testing.
+
+        Designs that differ in the deployment alone share one training if there is a store.
+        """
+        from flexibo.systems.device_errors import within_memory
+        from flexibo.systems.tasks.base import TrainingFailedError
+
+        trained, cost = self._requested(design)
+        begin, precision, device = self.clock(), str(design[PRECISION]), self.platform.device
+
+        def test() -> float:
+            model = trained.model if self.store is None else trained.load(self.task, device)
+            model = deployed(model, device, precision)
+            with warnings.catch_warnings():  # a processor without bf16 computes it by other means, and says so
+                warnings.filterwarnings("ignore", "mkldnn_matmul failed")
+                return float(self.task.error_percent(model, self._of_network(design), device))
+
+        try:
+            error = within_memory(test, f"to test {self.system.name} with {dict(design)} on {device}")
+        except TrainingFailedError:
+            raise TrainingFailedError(
+                f"Trained {self.system.name} gives outputs that are not finite in {precision}; choose another one."
+            ) from None
+        except NotImplementedError as refusal:
+            raise MachineError(
+                f"This machine cannot run {self.system.name} in {precision} on {device} ({refusal}); measure the error "
+                "on a machine that can."
+            ) from None
+        return error, cost + self.clock() - begin
 
     def inference(
         self,
@@ -131,6 +164,13 @@ class NetworkRunner:
             "power_watts": found.watts,
             "reading_seconds": found.seconds_total,
         }
+
+    def _requested(self, design: Design) -> tuple[Any, float]:
+        """The trained network and what this request of it cost, in seconds."""
+        if os.getpid() not in self._warm and not self.is_trained(design):
+            self._start()
+        trained = self._trained(design, self.longest_seconds)
+        return trained, float(trained.seconds if self.store is None else trained.cost_seconds)
 
     def _read(self, design: Design, repeats: int, window_seconds: float | None, most: int) -> EnergyReading:
         import torch

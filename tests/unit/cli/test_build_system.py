@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 
@@ -17,6 +18,7 @@ from tests.command_line import (
 )
 
 from flexibo import Study
+from flexibo.cli._build_system import build_system
 from flexibo.hardware import MeterError
 from flexibo.storage import stored_studies
 from flexibo.systems import catalogue
@@ -112,6 +114,22 @@ class TestSplitBetweenMachines:
         assert Study.load("sqlite:///lenet.db", study.name).history.count(0) > 0
         good("run", "lenet", *whole[:-1], "2s", "--seed", "1")
         assert len(stored_studies("sqlite:///lenet.db")) == 2
+
+    def test_a_study_whose_errors_are_as_trained_goes_on_so(
+        self, data: Path, begin: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        whole = ("run", "lenet", "--data", data, "--platform", "linux-cpu", "--epochs", "1", "--budget")
+        monkeypatch.setattr(LinuxCpu, "meter", lambda self: FakeMeter())
+        with monkeypatch.context() as patch:  # as version 0.1 began it
+            patch.setattr("flexibo.cli._run_system.build_system", partial(build_system, as_trained=True))
+            good(*whole, "0.1s")
+        (study,) = stored_studies("sqlite:///lenet.db")
+        began = Study.load("sqlite:///lenet.db").history
+        assert "precision" not in began.objectives[0].depends_on
+        assert mentions(good(*whole, "1h"), "as trained")
+        assert stored_studies("sqlite:///lenet.db")[0].name == study.name
+        assert Study.load("sqlite:///lenet.db").history.count(0) > began.count(0)
+        good("worker", "--only", "error_percent", "--data", data, "--idle", "0.1s")
 
     def test_what_would_mix_values_is_refused(
         self, data: Path, begin: Callable[..., str], monkeypatch: pytest.MonkeyPatch

@@ -57,6 +57,10 @@ class FakeTask:
         self.built.append(dict(design))
         return torch.nn.Identity()
 
+    def error_percent(self, model: Any, design: Mapping[str, Any], device: str) -> float:
+        """The bits that are lost of a weight."""
+        return 32 - 8 * next(model.parameters()).element_size() + 7.5
+
     def inputs(self, design: Mapping[str, Any], count: int, device: str) -> tuple[Any, ...]:
         return (torch.zeros(count, 1, 4, 4),)
 
@@ -67,6 +71,9 @@ class Outcome:
     seconds: float
     cost_seconds: float = 0.5
     machines: tuple[str, ...] = ("there, a GPU", "here\n, cpu")
+
+    def load(self, task: Any, device: str) -> Any:
+        return torch.nn.Linear(1, 1)
 
 
 class FakeStore:
@@ -103,6 +110,7 @@ def runner_of(tmp_path: Path, system: str = "lenet", **changed: Any) -> NetworkR
         "meter": FakeMeter(),
         "journal": Journal(tmp_path / "knobs.json"),
         "window_seconds": 0.05,
+        "clock": lambda: 100.0,
     }
     return NetworkRunner(**{**parts, **changed})
 

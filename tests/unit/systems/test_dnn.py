@@ -48,7 +48,7 @@ def test_a_design_has_options_of_network_platform_and_machine(tmp_path: Path) ->
 
 def test_each_objective_names_its_own_options(tmp_path: Path) -> None:
     error, energy = dnn_system(runner_of(tmp_path)).objectives
-    assert tuple(error.depends_on) == tuple(NETWORKS["lenet"])
+    assert tuple(error.depends_on) == (*NETWORKS["lenet"], "precision")
     assert set(energy.depends_on) == {*NETWORKS["lenet"], "threads", "precision", "batch", "layout"}
 
 
@@ -67,7 +67,16 @@ def test_what_changes_the_training_alone_does_not_change_energy(tmp_path: Path, 
     assert silent <= set(error.depends_on)
 
 
-def test_the_error_comes_from_the_store_and_depends_on_the_network_alone(tmp_path: Path) -> None:
+def test_the_error_as_trained_depends_on_the_network_alone(tmp_path: Path) -> None:
+    runner = runner_of(tmp_path)
+    system = dnn_system(runner, as_trained=True)
+    assert tuple(system.objectives[0].depends_on) == tuple(NETWORKS["lenet"])
+    found = [system.functions["error_percent"](lenet(precision=precision)) for precision in ("fp32", "bf16")]
+    assert found == [(7.5, 0.5)] * 2
+    assert system.identity == dnn_system(runner).identity
+
+
+def test_the_error_comes_from_the_store_and_depends_on_network_and_precision_alone(tmp_path: Path) -> None:
     runner = runner_of(tmp_path)
     found = dnn_system(runner).functions["error_percent"](lenet(batch=16))
     assert found == (7.5, 0.5)  # what the request cost here, and not the 3.25 s that the training took

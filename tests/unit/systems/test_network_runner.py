@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from flexibo import Study
-from flexibo.errors import DesignError
+from flexibo.errors import DesignError, MachineError
 from flexibo.systems.build import task_of
 from flexibo.systems.catalogue import find_system
 from flexibo.systems.dnn import dnn_system
@@ -21,7 +22,9 @@ from flexibo.systems.options import NETWORKS
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
 
-from tests.unit.systems.fake_runner import FakeStore, images, lenet, runner_of, short_readings  # noqa: E402
+from tests.unit.systems.fake_runner import FakeStore, FakeTask, images, lenet, runner_of, short_readings  # noqa: E402
+
+from flexibo.systems.tasks.base import TrainingFailedError  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -174,3 +177,49 @@ def test_the_first_training_of_a_process_takes_as_much_processor_time_as_the_sec
     done = subprocess.run([sys.executable, "-c", FRESH, str(tmp_path)], capture_output=True, text=True, check=True)
     first, second = map(float, done.stdout.split())
     assert 0 < first < 2 * second
+
+
+class TestPrecision:
+    """The error is that of the trained network in the precision of the design, and precision needs no training."""
+
+    def test_a_stored_network_is_tested_in_each_precision(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from flexibo.systems import training
+        from flexibo.systems.model_store import ModelStore
+
+        trained: list[Any] = []
+        train = training.train
+        monkeypatch.setattr(training, "train", lambda *task, **how: trained.append(task) or train(*task, **how))
+        task, ticks = task_of(find_system("lenet"), images(), epochs=2), itertools.count()
+        store = ModelStore(tmp_path / "models", clock=lambda: 1000.0 * len(trained))
+        runner = runner_of(tmp_path, task=task, store=store, clock=lambda: float(next(ticks)))
+        designs = [lenet(precision=precision) for precision in ("fp32", "bf16", "fp32", "tf32")]
+        found = [runner.deployed_error_percent(design) for design in designs]
+        assert len(trained) == 1
+        assert [cost for _, cost in found] == [1001.0, 1.0, 1.0, 1.0]  # a training and a test, then tests
+        assert found[0][0] == found[2][0] == found[3][0] == runner.error_percent(lenet())[0]
+
+    def test_a_precision_that_costs_accuracy_is_no_free_lunch(self, tmp_path: Path) -> None:
+        runner = runner_of(tmp_path)
+        errors = [runner.deployed_error_percent(lenet(precision=one))[0] for one in ("fp32", "bf16", "fp16")]
+        assert errors == [7.5, 23.5, 23.5]
+        assert runner.error_percent(lenet(precision="bf16"))[0] == 7.5  # as trained
+
+    def test_without_a_store_each_precision_is_a_training(self, tmp_path: Path) -> None:
+        task, ticks = task_of(find_system("lenet"), images(), epochs=1), itertools.count()
+        runner = runner_of(tmp_path, task=task, store=None, clock=lambda: float(next(ticks)))
+        assert runner.deployed_error_percent(lenet(precision="bf16"))[1] > 1.0
+
+    @pytest.mark.parametrize(
+        ("raised", "expected"), [(TrainingFailedError("nan"), DesignError), (NotImplementedError("Half"), MachineError)]
+    )
+    def test_what_cannot_be_tested_says_in_which_precision(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, raised: Exception, expected: type[Exception]
+    ) -> None:
+        def fail(*args: Any) -> float:
+            raise raised
+
+        monkeypatch.setattr(FakeTask, "error_percent", fail)
+        with pytest.raises(expected, match=r"lenet .*\bfp16\b"):
+            runner_of(tmp_path).deployed_error_percent(lenet(precision="fp16"))

@@ -7,12 +7,13 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from flexibo.errors import unknown_name
+from flexibo.systems.platforms._torch_settings import deployed
 from flexibo.systems.platforms.base import Platform, Serving
 from flexibo.systems.platforms.jetson import Jetson
 from flexibo.systems.platforms.linux_cpu import LinuxCpu
 from flexibo.systems.platforms.nvidia_gpu import NvidiaGpu
 
-__all__ = ["PLATFORMS", "Jetson", "LinuxCpu", "NvidiaGpu", "Platform", "Serving", "find_platform"]
+__all__ = ["PLATFORMS", "Jetson", "LinuxCpu", "NvidiaGpu", "Platform", "Serving", "deployed", "find_platform"]
 
 PLATFORMS: Mapping[str, Callable[[], Platform]] = MappingProxyType(
     {

@@ -43,6 +43,31 @@ def placed(model: Any, device: str, precision: str, layout: str) -> Any:
     return model.to(memory_format=torch.channels_last) if layout == "channels_last" else model
 
 
+def deployed(model: Any, device: str, precision: str) -> Any:
+    """A trained model that computes in the precision of a deployment, from inputs and to outputs of 32 bits.
+
+    A processor has no tf32: it computes in fp32 there.
+    """
+    import torch
+
+    class Deployed(torch.nn.Module):  # type: ignore[misc]  # torch may be missing
+        def __init__(self, inner: Any) -> None:
+            super().__init__()
+            self.inner = inner
+
+        def forward(self, *inputs: Any) -> Any:
+            kind = torch.device(device).type
+            with torch.autocast(kind, enabled=False), tensor_float_32(precision == "tf32"):
+                found = self.inner(*adapted(inputs, precision, "contiguous"))
+            return tuple(map(_full, found)) if isinstance(found, tuple) else _full(found)
+
+    return Deployed(placed(model, device, precision, "contiguous")).eval()
+
+
+def _full(output: Any) -> Any:
+    return output.float() if output.is_floating_point() else output
+
+
 @contextmanager
 def threads(count: int) -> Iterator[None]:
     """A context with this number of threads per operation."""

@@ -11,6 +11,7 @@ pytestmark = pytest.mark.torch
 
 from flexibo.systems.platforms._torch_settings import (  # noqa: E402
     adapted,
+    deployed,
     dtype_of,
     placed,
     tensor_float_32,
@@ -66,3 +67,25 @@ def test_rounding_of_factors_is_put_back() -> None:
         with tensor_float_32(allowed):
             assert allowed_now() == (allowed, allowed)
         assert allowed_now() == before
+
+
+@pytest.mark.parametrize(("precision", "kind"), [("bf16", "bfloat16"), ("fp16", "float16"), ("fp32", "float32")])
+def test_a_deployed_network_computes_in_its_precision_from_and_to_32_bits(precision: str, kind: str) -> None:
+    seen = []
+
+    class Layer(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.full((), 1 / 3))
+
+        def forward(self, images: torch.Tensor, count: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            seen.append((str(images.dtype), torch.is_autocast_enabled("cpu")))
+            return images * self.weight, count
+
+    model = deployed(Layer(), "cpu", precision)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        images, count = model(torch.ones(2), torch.tensor([5]))
+    assert seen == [(f"torch.{kind}", False)]
+    assert (images.dtype, count.dtype) == (torch.float32, torch.int64)
+    assert images.tolist() == [float(torch.tensor(1 / 3, dtype=getattr(torch, kind)))] * 2
+    assert not model.training
