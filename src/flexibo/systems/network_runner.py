@@ -63,6 +63,8 @@ class NetworkRunner:
         from flexibo.systems.device_errors import within_memory
         from flexibo.systems.tasks.base import TrainingFailedError
 
+        if os.getpid() not in self._warm:
+            self._start()
         trained, cost = self._requested(design)
         begin, precision, device = self.clock(), str(design[PRECISION]), self.platform.device
 

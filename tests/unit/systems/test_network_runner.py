@@ -154,6 +154,10 @@ def test_the_first_training_is_not_charged_for_the_start(tmp_path: Path) -> None
     again = runner_of(tmp_path, task=other, store=ModelStore(store.folder, clock=lambda: other.seconds))
     assert again.error_percent(lenet(filters_1=16))[1] == 0.0
     assert other.seconds == 0.0
+    # A test in the precision of the deployment needs the data, and is not charged for loading it.
+    again = runner_of(tmp_path, task=other, store=store, clock=lambda: other.seconds)
+    assert again.deployed_error_percent(lenet(filters_1=16))[1] == 0.0
+    assert other.seconds > 0.0
 
 
 FRESH = """
