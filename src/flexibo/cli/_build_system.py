@@ -11,11 +11,12 @@ from flexibo.cli._options import SystemOptions
 from flexibo.compare.problems.recorded_systems import recorded_system
 from flexibo.errors import InvalidValueError
 from flexibo.hardware import MeterError
+from flexibo.results.chance import CHANCE, chance_level
 from flexibo.study import Study
 from flexibo.systems.base import System
 from flexibo.systems.build import SystemRequest, build_runner
 from flexibo.systems.catalogue import find_system
-from flexibo.systems.dnn import dnn_system, reads_energy, trains
+from flexibo.systems.dnn import ERROR, dnn_system, reads_energy, trains
 from flexibo.systems.recorded import recordings
 
 Value = TypeVar("Value", str, int, float, list)  # type: ignore[type-arg]  # JSON says no more
@@ -99,6 +100,7 @@ def build_system(request: SystemRequest, beside: Collection[str] = (), *, as_tra
         "trains": trains(request.objectives),
         "read_from": runner.meter.name if reads_energy(request.objectives) else "",
     }
+    origin[CHANCE] = chance_level(ERROR, runner.task.chance_percent, len(runner.task.data.test))
     if not as_trained:
         origin[IN_PRECISION] = True
     return BuiltSystem(system, origin)

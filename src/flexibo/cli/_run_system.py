@@ -30,6 +30,7 @@ from flexibo.cli._run_file import check_is_system
 from flexibo.cli._storage import is_stored, load_study, storage_url, stored_origin
 from flexibo.cli._text import count_of_designs, counted, output_console
 from flexibo.errors import InvalidValueError
+from flexibo.results.chance import CHANCE
 from flexibo.storage import shown_url, sqlite_file, stored_studies
 from flexibo.study import Study
 from flexibo.studyfile import ExecutorChoice
@@ -153,7 +154,7 @@ def _begun_elsewhere(url: str, built: BuiltSystem) -> str:
     mine = built.origin
     if "training" not in mine or find_system(str(mine["system"])).kind != "images":
         return ""
-    own = ("training", "trains", IN_PRECISION)
+    own = ("training", "trains", IN_PRECISION, CHANCE)
     for study in stored_studies(url):
         other = stored_origin(url, study.name)
         is_same = {**other, **dict.fromkeys(own)} == {**mine, **dict.fromkeys(own)}

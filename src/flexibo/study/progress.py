@@ -11,6 +11,7 @@ from flexibo._internal.checks import checked_flag
 from flexibo._internal.numbers import format_spent
 from flexibo._internal.text import printable_line
 from flexibo.history.readings import confirmed_front, readings
+from flexibo.results.chance import chance_sentence
 from flexibo.results.region_rises import comparable_volumes
 from flexibo.study._notebook import LiveCell, ShownStudy, notebook_display
 
@@ -131,8 +132,9 @@ def print_hand_over(history: History, found: HandOver, console: Console) -> None
     if possible:
         console.print()
         console.print(promising_layout(history, possible, unit=unit, is_likely=False))
-    if sentence := found.sentence(unit):
-        console.print(Text(sentence))
+    for sentence in (found.sentence(unit), chance_sentence(history, [*front, *others])):
+        if sentence:
+            console.print(Text(sentence))
 
 
 def no_front(history: History) -> str:

@@ -52,6 +52,7 @@ class FakeTask:
     data: Any = field(default_factory=images)
     network: str = "lenet"
     fingerprint: str = "abc"
+    chance_percent: float = 50.0
     built: list[dict[str, Any]] = field(default_factory=list)
 
     def build(self, design: Mapping[str, Any]) -> Any:

@@ -83,6 +83,12 @@ class AnswerTask(TextTask):
         questions = self.data.train.questions
         return [*dict.fromkeys(one.context for one in questions), *(one.question for one in questions)]
 
+    @property
+    def chance_percent(self) -> float:
+        """The error of always finding no answer."""
+        shares = [f1_share("", [text for _, text in one.answers]) for one in self.data.test.questions]
+        return 100 * (1 - sum(shares) / len(shares))
+
     def batches(self, design: Design, generator: torch.Generator, device: Device) -> Iterator[Batch]:
         """One epoch of tokens, masks and segments (b, L), and the tokens where answers start and end (b,)."""
         encoded = self._kept("train", device)

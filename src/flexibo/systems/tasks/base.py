@@ -10,9 +10,11 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
+from flexibo._internal.arrays import IntArray
 from flexibo.errors import DesignError, InvalidValueError, unknown_name
 from flexibo.systems.data.base import AnyDataset
 
@@ -50,6 +52,10 @@ class LearningTask(Protocol):
     def fingerprint(self) -> str:
         """Changes with the data and with every setting that changes the result."""
 
+    @property
+    def chance_percent(self) -> float:
+        """The error of the best constant answer on the held-out examples: a network that learnt has a smaller one."""
+
     def load(self, device: Device) -> None:
         """Load all examples for a training on a device; otherwise the first training loads them."""
 
@@ -76,6 +82,15 @@ class LearningTask(Protocol):
 
         No other examples are moved to the device: a machine that only reads energy needs no more.
         """
+
+
+def chance_percent(labels: IntArray) -> float:
+    """The error of always giving the most frequent label.
+
+    >>> chance_percent(np.array([0, 1, 2, 2]))
+    50.0
+    """
+    return 100 * (1 - float(np.bincount(labels).max()) / len(labels))
 
 
 def shuffled(count: int, batch: int, generator: torch.Generator) -> tuple[Tensor, ...]:

@@ -69,6 +69,11 @@ class ImageTask:
         """Changes with the data and the settings."""
         return base.fingerprint_of("images", self.data.fingerprint, asdict(self.settings) | AS_READ)
 
+    @property
+    def chance_percent(self) -> float:
+        """The error of always giving the most frequent label."""
+        return base.chance_percent(self.data.test.labels)
+
     def load(self, device: Device) -> None:
         """Move all images to the device."""
         for part in base.PARTS:

@@ -39,6 +39,11 @@ class ReviewTask(TextTask):
     def _texts(self) -> Iterable[str]:
         return self.data.train.texts
 
+    @property
+    def chance_percent(self) -> float:
+        """The error of always giving the most frequent label."""
+        return base.chance_percent(self.data.test.labels)
+
     def batches(self, design: Design, generator: torch.Generator, device: Device) -> Iterator[Batch]:
         """One epoch of tokens (b, L), masks (b, L) and labels (b,)."""
         texts = self._kept("train", device)

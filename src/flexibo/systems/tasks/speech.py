@@ -17,6 +17,7 @@ The error is the number of words to insert, delete or replace, per hundred of th
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -85,6 +86,13 @@ class SpeechTask:
     def alphabet(self) -> str:
         """The letters of the training transcripts; the first is the network's output 1, after the blank."""
         return "".join(sorted(set("".join(self.data.train.transcripts))))
+
+    @property
+    def chance_percent(self) -> float:
+        """The error of writing nothing, or always the most frequent transcript of the training, if that is less."""
+        said = self.data.test.transcripts
+        usual = Counter(self.data.train.transcripts).most_common(1)[0][0]
+        return min(error_rate_percent([text] * len(said), said) for text in ("", usual))
 
     def load(self, device: Device) -> None:
         """Move all spectrograms to the device."""

@@ -25,6 +25,7 @@ from tests.unit.systems.tasks.small_tasks import (  # noqa: E402
 
 from flexibo.errors import InvalidValueError  # noqa: E402
 from flexibo.systems.data.base import Dataset, Question, Questions  # noqa: E402
+from flexibo.systems.networks import bert  # noqa: E402
 from flexibo.systems.tasks.answers import AnswerTask, f1_share, normal_answer  # noqa: E402
 from flexibo.systems.tasks.base import LearningTask  # noqa: E402
 from flexibo.systems.training import train  # noqa: E402
@@ -199,3 +200,15 @@ def test_what_is_only_run_encodes_its_batch(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(type(known), "encode", lambda self, text: encoded.append(text) or encode(self, text))
     task.inputs(BERT, 1, "cpu")
     assert encoded == [task.data.test.questions[0].question]
+
+
+def test_the_chance_level_is_that_of_the_best_constant_answer() -> None:
+    assert answer_task().chance_percent == pytest.approx(75.0)
+
+
+@pytest.mark.slow
+def test_bert_beats_chance_in_answers() -> None:
+    part = Questions(QUESTIONS * 4)
+    how = replace(TEXT, epochs=30, size=bert.EncoderSize(1, 64, 2, 128), learning_rate_factor=100)
+    task = AnswerTask("bert", Dataset("questions", part, part, "f"), how)
+    assert train(task, BERT | {"sequence_length": 32}, seed=0).error_percent < task.chance_percent - 10

@@ -91,3 +91,7 @@ def test_what_is_only_run_encodes_its_batch(monkeypatch: pytest.MonkeyPatch) -> 
     for _ in range(2):
         task.inputs(BERT, 2, "cpu")
     assert encoded == list(task.data.test.texts[:2])
+
+
+def test_the_chance_level_is_that_of_the_best_constant_answer() -> None:
+    assert review_task().chance_percent == pytest.approx(100 / 3)

@@ -196,3 +196,7 @@ def test_what_is_only_run_computes_the_spectrograms_of_its_batch(monkeypatch: py
     monkeypatch.setattr(speech, "log_spectrogram", lambda wave, *how: waves.append(id(wave)) or compute(wave, *how))
     task.inputs(SPEECH, 2, "cpu")
     assert set(waves) == set(map(id, task.data.test.waves[:2]))
+
+
+def test_the_chance_level_is_that_of_the_best_constant_answer() -> None:
+    assert speech_task().chance_percent == pytest.approx(100 / 3)
