@@ -54,7 +54,7 @@ def scene(number: int) -> list[bytes]:
 
 
 def clip(frames: int) -> list[str]:
-    """How ffmpeg is told to read so many frames of every scene; the file is made once, beside this one."""
+    """The arguments with which ffmpeg reads this number of frames of every scene; the file is made once, here."""
     path, start = Path(__file__).with_name(f"clip-{frames}.yuv"), (SCENE - frames) // 2
     if not path.exists():
         part = path.with_suffix(f".{os.getpid()}")
@@ -64,7 +64,7 @@ def clip(frames: int) -> list[str]:
 
 
 def encode(design: Mapping[str, Any], frames: int, path: str) -> float:
-    """Encode so many frames of every scene with one thread, which always gives the same file; processor seconds."""
+    """Encode this number of frames of every scene, with one thread so that files are equal; the processor seconds."""
     codec, tune = design["codec"], design["tune"]
     given = [f"lib{codec}", "-preset", design["preset"], "-crf", design["crf"], "-bf", design["bframes"]]
     given += ["-refs", design["refs"], *([] if tune == "none" else ["-tune", tune])]

@@ -54,8 +54,8 @@ def test_a_video_is_encoded_and_every_codec_tells_settings_apart(tmp_path: Path)
     assert sample
     assert all(5 < row.values["ssim_db"] < 20 and 5 < row.values["kbps"] < 2000 for row in whole)
     assert len({round(row.values["kbps"], 3) for row in whole}) == len(whole)
-    dear = {row.design: row.cost for row in whole}
-    assert all(row.cost < dear[row.design] for row in sample if row.design in dear)
+    costs = {row.design: row.cost for row in whole}
+    assert all(row.cost < costs[row.design] for row in sample if row.design in costs)
 
 
 def test_a_transformer_is_quantised_and_its_error_costs_more_than_its_latency(tmp_path: Path) -> None:
