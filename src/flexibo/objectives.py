@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from flexibo._internal.arrays import plain
 from flexibo._internal.checks import checked_unicode
+from flexibo._internal.stops import FARTHEST, MOST_STOPS, checked_steps, stops_of
 from flexibo.errors import FlexiBOError, InvalidTypeError, InvalidValueError, unknown_name
 
 Direction = Literal["min", "max", "minimise", "minimize", "maximise", "maximize"]
@@ -27,7 +28,7 @@ NUMBERS = ("repeats", "cost", "timeout", "retries", "at_most", "at_least", "lowe
 OWN = ("timeout", "retries", "resources", "unit")
 """The fields that affect no question, so that each process may have its own."""
 
-PLAIN = ("noisy", "remeasure", "optimise", *NUMBERS)
+PLAIN = ("noisy", "remeasure", "optimise", "resumable", *NUMBERS)
 """The fields that may be given as numpy scalars."""
 
 
@@ -63,6 +64,9 @@ class Objective:
         optimise: Whether it is optimised; by default unless it has a bound.
         tolerance: A difference that does not matter, for methods that classify designs (`epsilon-pal`).
         resources: What an evaluation needs of a worker, as in ``{"GPU": 1}``.
+        steps: The number of steps of an evaluation that tells values on its way, as a training in epochs, or the steps
+            at which it may stop, ascending. Only the value at the last step counts as measured.
+        resumable: Whether an evaluation can go on from the step that an earlier one of the design reached.
 
     >>> Objective("images_per_second", "max").loss(30.0)
     -30.0
@@ -70,6 +74,8 @@ class Objective:
     (True, False)
     >>> Objective("accuracy", "max", lower=0, upper=1).possible_losses
     (-1.0, 0.0)
+    >>> Objective("error", steps=27).stops
+    (1, 3, 9, 27)
     """
 
     name: str
@@ -92,6 +98,8 @@ class Objective:
     optimise: bool | None = None
     tolerance: float | None = None
     resources: Mapping[str, float] = dataclasses.field(default_factory=dict, hash=False)
+    steps: int | Collection[int] | None = None
+    resumable: bool = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
@@ -105,7 +113,7 @@ class Objective:
             object.__setattr__(self, "direction", DIRECTIONS.get(self.direction.lower(), self.direction))
         is_direction = isinstance(self.direction, str) and self.direction in ("min", "max")
         self._require("direction", self.direction is None or is_direction, "'min' or 'max'")
-        for field in ("noisy", "remeasure"):
+        for field in ("noisy", "remeasure", "resumable"):
             self._require(field, isinstance(getattr(self, field), bool), "True or False", InvalidTypeError)
         self._require("optimise", isinstance(self.optimise, bool | None), "True or False", InvalidTypeError)
         self._require("unit", isinstance(self.unit, str), "a string", InvalidTypeError)
@@ -122,8 +130,31 @@ class Objective:
                 "Set noisy=True.",
                 argument="remeasure",
             )
+        self._check_steps()
         self._apply_bound()
         self._check_range()
+
+    def _check_steps(self) -> None:
+        """Check the steps, and that nothing contradicts them."""
+        if self.steps is None:
+            self._require("resumable", self.resumable, "True, as it has no steps")
+            return
+        found = checked_steps(self.steps)
+        expected = f"a whole number from 1 to {FARTHEST}, or at most {MOST_STOPS} of them, ascending"
+        self._require("steps", found is not None, expected)
+        object.__setattr__(self, "steps", found)
+        for field, without in (("measured_with", None), ("repeats", 1), ("remeasure", False)):
+            if getattr(self, field) != without:
+                raise InvalidValueError(
+                    f"Objective {self.name!r} has steps and {field} {getattr(self, field)!r}; an objective with steps "
+                    f"is measured alone and once, so leave out {field}.",
+                    argument=field,
+                )
+
+    @property
+    def stops(self) -> tuple[int, ...]:
+        """The steps at which an evaluation may stop, ascending; the last of them is the last step. Empty without."""
+        return stops_of(self.steps)  # type: ignore[arg-type]  # it was checked
 
     def _require(
         self, field: str, is_usable: bool, expected: str, kind: type[FlexiBOError] = InvalidValueError
@@ -282,8 +313,9 @@ class Objective:
             del shown["optimise"]  # it follows from the bound
         if shown["direction"] == ("max" if self.at_least is not None else "min"):
             del shown["direction"]  # so does this
-        if "options" in shown:
-            shown["options"] = list(shown["options"])
+        for field in ("options", "steps"):
+            if isinstance(shown.get(field), tuple):
+                shown[field] = list(shown[field])
         for field in ("lower", "upper"):
             if field in shown and math.isinf(shown[field]):
                 shown[field] = str(shown[field])  # JSON has no infinite numbers
@@ -403,6 +435,12 @@ def check_objectives(objectives: Iterable[Objective | str], options: Sequence[st
             other = getattr(objective, field)
             if other is not None and other not in names:
                 raise unknown_name(f"objective in {field} of {objective.name!r}:", other, names)
+        lead = next((other for other in checked if other.name == objective.measured_with), None)
+        if lead is not None and lead.stops:
+            raise InvalidValueError(
+                f"Objective {objective.name!r} is measured_with {lead.name!r}, which has steps; an objective with "
+                "steps is measured alone."
+            )
         if objective.fails_with == objective.name:
             raise InvalidValueError(f"Objective {objective.name!r} has fails_with itself; name another one.")
     # In the order of the space, so that a set of options has the same order in every process.

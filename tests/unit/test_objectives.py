@@ -3,7 +3,9 @@ from __future__ import annotations
 import json
 import math
 import re
+from typing import Any
 
+import numpy as np
 import pytest
 
 from flexibo import Objective
@@ -97,6 +99,38 @@ def test_a_purchase_depends_on_all_options_if_one_member_does() -> None:
 def test_objectives_that_do_not_fit_together_get_one_sentence(objectives: list[object], facts: str) -> None:
     with pytest.raises(InvalidValueError, match=facts):
         check_objectives(objectives, ["color"])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("given", "facts"),
+    [
+        ({"steps": 0}, "'error' has steps 0;.*whole number from 1"),
+        ({"steps": True}, "steps True"),
+        ({"steps": 2.5}, "steps 2.5"),
+        ({"steps": [3, 1]}, r"steps \[3, 1\];.*ascending"),
+        ({"steps": []}, r"steps \[\]"),
+        ({"steps": range(1, 10)}, "at most 8"),
+        ({"steps": "27"}, "steps '27'"),
+        ({"steps": 9, "measured_with": "joules"}, "steps and measured_with 'joules'.*alone"),
+        ({"steps": 9, "repeats": 3}, "steps and repeats 3"),
+        ({"steps": 9, "noisy": True, "remeasure": True}, "steps and remeasure True"),
+        ({"resumable": False}, "resumable False;.*no steps"),
+    ],
+)
+def test_steps_that_make_no_sense_get_one_sentence(given: dict[str, Any], facts: str) -> None:
+    with pytest.raises(InvalidValueError, match=facts):
+        Objective("error", **given)
+
+
+def test_an_objective_with_steps_travels_and_nothing_is_measured_with_it() -> None:
+    objective = Objective("error", steps=np.array([1, 3]), resumable=False)
+    assert objective.to_dict() == {"name": "error", "steps": [1, 3], "resumable": False}
+    assert Objective.from_dict(json.loads(json.dumps(objective.to_dict()))) == objective
+    assert hash(objective) == hash(Objective("error", steps=(1, 3), resumable=False))
+    assert Objective("error", steps=10**6).stops[-2:] == (333334, 10**6)
+    assert len(Objective("error", steps=10**6).stops) == 8
+    with pytest.raises(InvalidValueError, match="'ms' is measured_with 'error', which has steps"):
+        check_objectives([objective, Objective("ms", measured_with="error")], ["x"])
 
 
 def test_the_dictionary_of_an_objective_makes_an_equal_one() -> None:

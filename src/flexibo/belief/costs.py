@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -16,8 +16,10 @@ from scipy.special import log_ndtr
 
 from flexibo._internal.arrays import BoolArray, FloatArray
 from flexibo._internal.random_streams import Stream, entropy
+from flexibo._internal.stops import share
 from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
 from flexibo.history import History
+from flexibo.history.events import Evaluation
 from flexibo.space import Design, Designs
 from flexibo.surrogates import GaussianProcess, Reach, Refits, Surrogate
 from flexibo.surrogates.fit_memory import FitMemory
@@ -135,10 +137,29 @@ class Costs:
         self._refits: dict[int, Refits] = {}
 
     def prices(self, history: History, designs: Designs, *, wanted: BoolArray | None = None) -> FloatArray:
-        """Expected real costs (m, p) of measuring each purchase of each design; 0 while nothing is known.
+        """Expected real costs (m, p) of measuring what is missing of each purchase of each design; 0 if not known.
 
-        Where it is not `wanted` (m, p), what a purchase costs on average is enough.
+        Where it is not `wanted` (m, p), what a purchase costs on average is enough. Steps that were reached cost
+        nothing again.
         """
+        prices = self._whole(history, designs, wanted=wanted)
+        for p, purchase in enumerate(history.purchases):
+            objective = history.objectives[purchase.members[0]]
+            if objective.stops and objective.resumable:
+                left = 1.0 - history.all_reached(purchase.members[0], designs) / objective.stops[-1]
+                prices[:, p] *= np.where(left > 0.0, left, 1.0)
+        return prices
+
+    def prices_of(self, history: History, evaluations: Sequence[Evaluation]) -> FloatArray:
+        """The expected real cost (e,) of each evaluation: of the steps that it goes."""
+        places = [history.purchase_of(evaluation.objective) for evaluation in evaluations]
+        whole = self._whole(history, history.space.known_designs([evaluation.design for evaluation in evaluations]))
+        stops = [history.objectives[history.purchases[p].members[0]].stops for p in places]
+        shares = [share(e.start, e.stop, own) for e, own in zip(evaluations, stops, strict=True)]
+        return np.asarray(whole[np.arange(len(places)), places] * shares)
+
+    def _whole(self, history: History, designs: Designs, *, wanted: BoolArray | None = None) -> FloatArray:
+        """Expected real costs (m, p) from the first step to the last."""
         if callable(self.cost):
             names = [purchase.objective for purchase in history.purchases]
             return np.array([[self._given(design, name) for name in names] for design in designs]).reshape(

@@ -85,8 +85,8 @@ def reserved(history: History, costs: Costs, pending: Sequence[Evaluation]) -> f
     """What some pending evaluations are expected to cost now."""
     if not pending:
         return 0.0
-    prices = costs.prices(history, history.space.known_designs([evaluation.design for evaluation in pending]))
-    return float(sum(max(e.cost, prices[i, history.purchase_of(e.objective)]) for i, e in enumerate(pending)))
+    prices = costs.prices_of(history, pending).tolist()
+    return float(sum(max(e.cost, price) for e, price in zip(pending, prices, strict=True)))
 
 
 def waiting_for_costs(history: History, costs: Costs, limit: float = math.inf) -> frozenset[str]:
@@ -118,7 +118,7 @@ def is_worth_repeating(history: History, costs: Costs, evaluation: Evaluation, *
         return False
     if history.budget is None:
         return True
-    price = float(costs.prices(history, history.space.known_designs([evaluation.design]))[0, p])
+    price = float(costs.prices_of(history, [evaluation])[0])
     # What is left is without the reserve for this very evaluation.
     left = remaining(history, costs) + max(evaluation.cost, price) - loss
     return price <= left + ROUNDING * history.budget

@@ -33,6 +33,7 @@ class Outcome:
         seconds: How long it took, where that is known.
         mistake: The traceback of an error that is most often a mistake in the function, and says nothing of the design.
         error: That error itself, where it was raised in this process.
+        reports: Values at steps that it reached before the one at which it stops, of an objective with steps.
     """
 
     evaluation: Evaluation
@@ -47,6 +48,7 @@ class Outcome:
     seconds: float | None = field(default=None, compare=False)
     mistake: str = ""
     error: Exception | None = field(default=None, compare=False, repr=False)
+    reports: tuple[tuple[int, float], ...] = ()
 
 
 class Executor(Protocol):

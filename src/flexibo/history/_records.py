@@ -197,6 +197,33 @@ class ObjectiveRecord:
         self.latest[key] = loss
 
 
+class Curves:
+    """What is known of the steps of an objective before its last one: losses in order, and by key and step."""
+
+    __slots__ = ("_known", "losses", "steps")
+
+    def __init__(self, space: Space) -> None:
+        self.losses = DesignSeries(space)
+        self.steps = array("q")  # of each loss
+        self._known: dict[int, dict[int, float]] = {}
+
+    def add(self, key: int, row: FloatArray, step: int, loss: float) -> None:
+        """Add the loss at a step of the design with this key and code row, unless one is known."""
+        known = self._known.setdefault(key, {})
+        if step not in known:
+            known[step] = loss
+            self.steps.append(step)
+            self.losses.append(row, loss)
+
+    def of(self, key: int) -> dict[int, float]:
+        """The losses of a design by step."""
+        return self._known.get(key, {})
+
+    def reached(self) -> dict[int, int]:
+        """The highest step by key."""
+        return {key: max(losses) for key, losses in self._known.items()}
+
+
 REMEMBERED = 4096  # about how many designs have their places cached
 
 

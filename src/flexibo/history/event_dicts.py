@@ -72,8 +72,9 @@ def event_to_dict(event: Event) -> dict[str, Any]:
         if second is not None:
             names = RunnerUp.__dataclass_fields__
             content["runner_up"] = {n: getattr(second, n) for n in names} | {"design": dict(second.design)}
-        if content["queued"] is None:
-            del content["queued"]
+        for name, default in (("queued", None), ("start", 0), ("stop", None)):
+            if content[name] == default:
+                del content[name]
         content |= {"worker": event.worker, "seconds": event.seconds}
     elif isinstance(event, Added):
         content = {"design": dict(event.design), "values": dict(event.values), "costs": dict(event.costs)}
@@ -91,6 +92,10 @@ def event_to_dict(event: Event) -> dict[str, Any]:
         del content["found"]
     if isinstance(event, Failed):
         content["kind"] = event.kind.value
+    if isinstance(event, Told | Failed):
+        content["reports"] = [list(report) for report in event.reports]
+        if not event.reports:
+            del content["reports"]
     if content.get("token") == "":
         del content["token"]
     return {"event": kind, **content}
@@ -139,6 +144,8 @@ def _event(content: Mapping[str, Any], design: Callable[[Mapping[str, Any]], Des
         fields["objectives"] = tuple(fields["objectives"])
     if kind == "changed":
         fields["changes"] = tuple(fields["changes"])
+    if "reports" in fields:
+        fields["reports"] = tuple((step, value) for step, value in fields["reports"])
     if kind == "told":
         fields["values"] = {intern(name): value for name, value in fields["values"].items()}
     return EVENTS[kind](**fields)

@@ -62,6 +62,8 @@ class Evaluation:
         runner_up: The second best that could have been asked; None if nothing else was scored.
         queued: The number of the queued design that it belongs to; None if the study chose it itself.
         token: Identifies this attempt, so that its answer cannot reach another question; empty in older studies.
+        start: The step from which it continues, of an objective with steps; 0 is the beginning.
+        stop: The step at which it stops; None for an objective without steps.
     """
 
     design: Design
@@ -78,6 +80,8 @@ class Evaluation:
     runner_up: RunnerUp | None = None
     queued: int | None = None
     token: str = field(default="", compare=False)
+    start: int = 0
+    stop: int | None = None
 
     @property
     def label(self) -> str:
@@ -89,6 +93,7 @@ class Evaluation:
         options = ", ".join(f"{name}={value}" for name, value in self.design.items())
         cost = f"{self.cost:.4g}" if self.cost else "not known yet"
         rows = [("measure", ", ".join(self.yields)), ("of", options), ("expected cost", cost)]
+        rows += [("steps", f"{self.start} to {self.stop}")] if self.stop is not None else []
         rows += [("attempt", str(self.attempt))] if self.attempt > 1 else []
         return html_block(html_heading(f"Evaluation {self.label}"), html_table([], [*rows, ("why", self.why)]))
 
@@ -142,7 +147,8 @@ class Reissued:
 class Told:
     """An evaluation was answered; if `timed`, its cost is the time it took, in seconds.
 
-    The `token` of this and other answers is that of the attempt.
+    The `token` of this and other answers is that of the attempt. `reports` are steps before that at which the question
+    stops, ascending, each with its value.
     """
 
     number: int
@@ -151,6 +157,7 @@ class Told:
     worker: str = ""
     timed: bool = False
     token: str = field(default="", compare=False)
+    reports: tuple[tuple[int, float], ...] = ()
 
 
 LOST_WORKER = "Its worker vanished."  # the reason that is stored with an evaluation whose worker is gone
@@ -171,7 +178,10 @@ class FailureKind(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """An attempt at an evaluation gave no value; if it is `impossible`, there is no other attempt."""
+    """An attempt at an evaluation gave no value; if it is `impossible`, there is no other attempt.
+
+    `reports` are the steps that it had reached, ascending, each with its value.
+    """
 
     number: int
     reason: str
@@ -181,6 +191,7 @@ class Failed:
     impossible: bool = False
     kind: FailureKind = FailureKind.ERROR
     token: str = field(default="", compare=False)
+    reports: tuple[tuple[int, float], ...] = ()
 
     def __post_init__(self) -> None:
         _cut_field(self, "reason")

@@ -12,10 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from flexibo._internal.arrays import FloatArray, KeyArray
+from flexibo._internal.arrays import FloatArray, IntArray, KeyArray
 from flexibo._internal.numbers import cost_unit
+from flexibo._internal.stops import share
 from flexibo.errors import InvalidTypeError, InvalidValueError
-from flexibo.history._records import REMEMBERED, DesignSeries, ObjectiveRecord, Payments, PurchaseRecord, SeenDesigns
+from flexibo.history._records import (
+    REMEMBERED,
+    Curves,
+    DesignSeries,
+    ObjectiveRecord,
+    Payments,
+    PurchaseRecord,
+    SeenDesigns,
+)
 from flexibo.history._sequences import AskedEvaluations, Charges, Events, Measurements
 from flexibo.history.event_dicts import event_to_dict, events_from_dicts
 from flexibo.history.events import (
@@ -113,6 +122,7 @@ class History:
             for purchase in self.purchases
         )
         self._objective_records = tuple(ObjectiveRecord(DesignSeries(space)) for _ in self.objectives)
+        self._curves = tuple(Curves(space) for _ in self.objectives)
         self._seen = SeenDesigns(space, self.purchases)
         self._purchase_of = {self.names[j]: p for p, purchase in enumerate(self.purchases) for j in purchase.members}
 
@@ -255,6 +265,35 @@ class History:
         """The latest loss of objective j by key."""
         return self._objective_records[j].latest
 
+    def points(self, j: int) -> tuple[Designs, IntArray, FloatArray]:
+        """The designs (s), steps (s,) and losses (s,) that are known of objective j before its last step, in order."""
+        curves = self._curves[j]
+        return curves.losses.arrays()[0], np.array(curves.steps, dtype=np.int64), curves.losses.arrays()[1]
+
+    def curve(self, design: Design, objective: str) -> tuple[tuple[int, float], ...]:
+        """The known values of an objective with steps, each with its step, ascending."""
+        j = self.names.index(objective)
+        own = self.objectives[j]
+        if not own.stops:
+            return ()
+        key = self._seen.objective_key(own, design)
+        losses = dict(self._curves[j].of(key))
+        if key in self.known(j):
+            losses[own.stops[-1]] = self.known(j)[key]
+        return tuple((step, own.value(losses[step])) for step in sorted(losses))
+
+    def reached(self, design: Design, objective: str) -> int:
+        """The highest step at which a value of this objective is known; 0 without steps, or if there is none."""
+        return max((step for step, _ in self.curve(design, objective)), default=0)
+
+    def all_reached(self, j: int, designs: Designs) -> IntArray:
+        """The highest step (m,) at which a value of objective j is known for each design; 0 where there is none."""
+        objective = self.objectives[j]
+        if not objective.stops:
+            return np.zeros(len(designs), dtype=np.int64)
+        steps = self._curves[j].reached() | dict.fromkeys(self.known(j), objective.stops[-1])
+        return np.array([steps.get(key, 0) for key in designs.keys(objective.depends_on).tolist()], dtype=np.int64)
+
     def first(self, j: int) -> dict[int, tuple[int, float]]:
         """By key: the number of events until the first measurement of objective j, and its loss."""
         return self._objective_records[j].first
@@ -340,10 +379,17 @@ class History:
         return self._purchase_records[p].pending[self.key(p, design)] > 0
 
     def readings_missing(self, p: int, design: Design, readings: int = 1) -> int:
-        """How many more evaluations of purchase p this design needs for these readings; an exact value needs one."""
+        """How many more evaluations of purchase p this design needs for these readings.
+
+        An exact value needs one, and so does one with steps: its curve is not measured again.
+        """
         members = [(self.objectives[j], self._objective_records[j].counts) for j in self.purchases[p].members]
         return max(
-            max(0, (readings if objective.noisy else 1) - counts[self._seen.objective_key(objective, design)])
+            max(
+                0,
+                (readings if objective.noisy and not objective.stops else 1)
+                - counts[self._seen.objective_key(objective, design)],
+            )
             for objective, counts in members
         )
 
@@ -533,11 +579,35 @@ class History:
         if evaluation is None:
             return
         row = self._seen.row(evaluation.design)
-        self._record(evaluation.objective).costs.append(row, event.cost)
+        self._record(evaluation.objective).costs.append(row, event.cost / self._share(evaluation))
         self.told[evaluation.objective] += 1
         self.failed_in_a_row[evaluation.objective] = 0
+        self._learn_reports(evaluation, row, event.reports)
+        if self.is_partial(evaluation):
+            assert evaluation.stop is not None
+            self._learn_reports(evaluation, row, [(evaluation.stop, event.values[evaluation.objective])])
+            return
         self._learn(evaluation.design, row, event.values)
         self.measurements.at.append(len(self.events))
+
+    def is_partial(self, evaluation: Evaluation) -> bool:
+        """Whether an evaluation stops before the last step, so that its value is no measurement."""
+        stops = self.objectives[self.names.index(evaluation.objective)].stops
+        return bool(stops) and evaluation.stop is not None and evaluation.stop < stops[-1]
+
+    def _share(self, evaluation: Evaluation) -> float:
+        """The share of all steps of its objective that an evaluation goes; costs are learned for all of them."""
+        stops = self.objectives[self.names.index(evaluation.objective)].stops
+        return share(evaluation.start, evaluation.stop, stops)
+
+    def _learn_reports(self, evaluation: Evaluation, row: FloatArray, reports: Iterable[tuple[int, float]]) -> None:
+        """Add values at steps before the last one."""
+        j = self.names.index(evaluation.objective)
+        objective = self.objectives[j]
+        key = self._seen.objective_key(objective, evaluation.design)
+        for step, value in reports:
+            if objective.stops and step < objective.stops[-1]:
+                self._curves[j].add(key, row, step, objective.loss(value))
 
     def _fail(self, event: Failed) -> None:
         evaluation = self._answer(event)
@@ -546,8 +616,9 @@ class History:
         record, row = self._record(evaluation.objective), self._seen.row(evaluation.design)
         record.fail(self._key(evaluation), event.kind, event.reason, impossible=event.impossible)
         record.failure_costs.append(row, event.cost)
+        self._learn_reports(evaluation, row, event.reports)
         if event.kind is FailureKind.TIMEOUT:
-            record.least_costs.append(row, event.cost)
+            record.least_costs.append(row, event.cost / self._share(evaluation))
         self.failed_attempts[evaluation.objective] += 1
         self.failed_in_a_row[evaluation.objective] += 1
         self.last_reason[evaluation.objective] = event.reason

@@ -97,6 +97,9 @@ def packed(history: History) -> bytes:
         arrays[f"latest-{j}"] = np.array([found.latest[key] for key in found.counts])
         arrays[f"first-{j}"] = np.array([found.first[key][0] for key in found.counts], dtype=np.int64)
         arrays[f"first-loss-{j}"] = np.array([found.first[key][1] for key in found.counts])
+        if history.objectives[j].stops:
+            _pack_series(history, arrays, f"points-{j}", history._curves[j].losses)
+            arrays[f"steps-{j}"] = np.asarray(history._curves[j].steps)
     arrays[FACTS] = np.frombuffer(json.dumps(facts, allow_nan=False).encode(), dtype=np.uint8)
     buffer = io.BytesIO()
     np.savez_compressed(buffer, allow_pickle=False, **arrays)
@@ -157,13 +160,20 @@ def _unpack(
         record.reasons.update({key: set(reasons) for key, reasons in own["reasons"]})
         record.given_up.update(own["given_up"])
         record.impossible.update(own["impossible"])
-    for j, found in enumerate(history._objective_records):
+    for j, (objective, found) in enumerate(zip(history.objectives, history._objective_records, strict=True)):
         _unpack_series(history, arrays, f"losses-{j}", found.losses)
         keys = arrays[f"keys-{j}"].tolist()  # the three share them
         found.counts.update(dict(zip(keys, arrays[f"counts-{j}"].tolist(), strict=True)))
         found.latest.update(zip(keys, arrays[f"latest-{j}"].tolist(), strict=True))
         firsts = zip(arrays[f"first-{j}"].tolist(), arrays[f"first-loss-{j}"].tolist(), strict=True)
         found.first.update(zip(keys, firsts, strict=True))
+        if objective.stops:
+            places = _checked(arrays[f"points-{j}-places"], below=len(history.known_designs))
+            rows = history.known_designs.codes[places]
+            point_keys = history.known_designs[places].keys(objective.depends_on).tolist()
+            steps, losses = arrays[f"steps-{j}"].tolist(), arrays[f"points-{j}-numbers"].tolist()
+            for point in zip(point_keys, rows, steps, losses, strict=True):
+                history._curves[j].add(*point)
 
 
 def _read(content: bytes, events: int) -> Mapping[str, AnyArray]:

@@ -69,6 +69,7 @@ class Request:
     ) -> Evaluation:
         """The question for the first of the objectives; the others are promised to follow."""
         history, p = self.history, self.history.purchase_of(objectives[0])
+        start, stop = self._way(design, objectives[0])
         attempt = history.attempts(p, design) + 1
         if attempt > 1:
             why = f"{why}; attempt {attempt}"
@@ -87,4 +88,13 @@ class Request:
             then=tuple(objectives[1:]),
             initial=initial,
             queued=queued,
+            start=start,
+            stop=stop,
         )
+
+    def _way(self, design: Design, name: str) -> tuple[int, int | None]:
+        """The steps from which and to which an objective is measured: to the last one; 0 and None without steps."""
+        objective = self.history.objectives[self.history.names.index(name)]
+        if not objective.stops:
+            return 0, None
+        return (self.history.reached(design, name) if objective.resumable else 0), objective.stops[-1]

@@ -231,6 +231,12 @@ def _check_meaning(before: Objective, after: Objective, added: Sequence[str]) ->
             f"The unit of objective {before.name!r} cannot change from {before.unit!r} to {after.unit!r}, because its "
             "readings are in the former; add an objective of another name."
         )
+    if before.stops and before.stops[-1:] != after.stops[-1:]:
+        raise InvalidValueError(
+            f"The last step of objective {before.name!r} cannot change from {before.stops[-1]} to "
+            f"{after.stops[-1] if after.stops else 'none'}, because only values there count as measured; add an "
+            "objective of another name."
+        )
     if before.noisy and not after.noisy:
         raise InvalidValueError(
             f"Objective {before.name!r} is noisy and cannot be exact from now on, because its readings differ."

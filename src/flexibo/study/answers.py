@@ -13,7 +13,9 @@ from flexibo.executors import Outcome
 from flexibo.history import History
 from flexibo.history.events import Added, Evaluation, Event, Failed, FailureKind, Released, Spent, Told
 from flexibo.history.measurements import Assignment
+from flexibo.objectives import Objective
 from flexibo.study._arguments import checked_cost
+from flexibo.study.reports import Reports, checked_reports, usable_reports
 
 
 class NeverAskedError(InvalidValueError):
@@ -25,6 +27,8 @@ FIELDS: Mapping[str, tuple[type, ...]] = {
     "objective": (str,),
     "yields": (tuple,),
     "token": (str,),
+    "start": (int,),
+    "stop": (int, type(None)),
     "cost": (int, float),
     "gain": (int, float, type(None)),
 }
@@ -34,9 +38,19 @@ logger = logging.getLogger("flexibo.study.failures")
 
 
 def told_event(
-    history: History, evaluation: Evaluation, value: object, cost: object, *, worker: str, timed: bool = False
+    history: History,
+    evaluation: Evaluation,
+    value: object,
+    cost: object,
+    *,
+    worker: str,
+    timed: bool = False,
+    reports: object = (),
 ) -> Told:
-    """The answer to an evaluation: a value, or a mapping of values with at least those that it yields."""
+    """The answer to an evaluation: a value, or a mapping of values with at least those that it yields.
+
+    `reports` are values at steps before the one at which it stops.
+    """
     objectives = {objective.name: objective for objective in history.objectives}
     given = value if isinstance(value, Mapping) else {evaluation.objective: value}
     for name in given:
@@ -48,16 +62,40 @@ def told_event(
                 f"The answer has no value of {name!r}; tell a mapping with {', '.join(evaluation.yields)}."
             )
     values = {name: objectives[name].checked_value(given[name]) for name in given}
-    return Told(evaluation.number, values, checked_cost(cost), worker, timed, evaluation.token)
+    if len(values) > 1 and evaluation.objective in objectives and history.is_partial(evaluation):
+        raise InvalidValueError(
+            f"The evaluation of {evaluation.objective!r} stops at step {evaluation.stop}, before the last one; tell "
+            "the value of this objective alone."
+        )
+    known = _checked_reports(objectives, evaluation, reports, values)
+    return Told(evaluation.number, values, checked_cost(cost), worker, timed, evaluation.token, known)
+
+
+def _checked_reports(
+    objectives: Mapping[str, Objective], evaluation: Evaluation, reports: object, values: Mapping[str, float]
+) -> Reports:
+    if evaluation.objective not in objectives:  # it was never asked here, which is said later
+        return ()
+    objective = objectives[evaluation.objective]
+    return checked_reports(objective, evaluation, reports, value=values.get(objective.name))
 
 
 def failed_event(
-    evaluation: Evaluation, reason: object, cost: object, *, worker: str, impossible: bool, timeout: bool
+    history: History,
+    evaluation: Evaluation,
+    reason: object,
+    cost: object,
+    *,
+    worker: str,
+    impossible: bool,
+    timeout: bool,
+    reports: object = (),
 ) -> Failed:
-    """What a user says of an attempt that gave no value."""
+    """What a user says of an attempt that gave no value; `reports` are values at the steps that it reached."""
     kind = FailureKind.TIMEOUT if timeout else FailureKind.ERROR
     spent, token = checked_cost(cost), evaluation.token
-    return Failed(evaluation.number, str(reason), spent, worker, impossible=bool(impossible), kind=kind, token=token)
+    known = _checked_reports({objective.name: objective for objective in history.objectives}, evaluation, reports, {})
+    return Failed(evaluation.number, str(reason), spent, worker, False, bool(impossible), kind, token, known)
 
 
 def outcome_event(history: History, outcome: Outcome, *, worker: str) -> Told | Failed:
@@ -65,15 +103,24 @@ def outcome_event(history: History, outcome: Outcome, *, worker: str) -> Told | 
     evaluation, reason, kind = outcome.evaluation, outcome.reason, outcome.kind
     if outcome.values is not None:
         try:
-            return told_event(history, evaluation, outcome.values, outcome.cost, worker=worker, timed=outcome.timed)
+            return told_event(
+                history,
+                evaluation,
+                outcome.values,
+                outcome.cost,
+                worker=worker,
+                timed=outcome.timed,
+                reports=outcome.reports,
+            )
         except (InvalidValueError, InvalidTypeError) as error:
             reason, kind = str(error), FailureKind.VALUE
     # The reason may be what a program printed, and a log line may reach a terminal.
     name, shown = printable_line(evaluation.objective), printable_line(reason)
     logger.warning("Evaluation %d (%s) failed: %s", evaluation.number, name, shown)
-    cost = checked_cost(outcome.cost)
-    token = evaluation.token
-    return Failed(evaluation.number, reason, cost, worker, outcome.timed, outcome.impossible, kind, token)
+    cost, token = checked_cost(outcome.cost), evaluation.token
+    objective = next((one for one in history.objectives if one.name == evaluation.objective), None)
+    known = () if objective is None else usable_reports(objective, evaluation, outcome.reports)
+    return Failed(evaluation.number, reason, cost, worker, outcome.timed, outcome.impossible, kind, token, known)
 
 
 def given_back_events(history: History, outcome: Outcome, *, worker: str) -> list[Event]:

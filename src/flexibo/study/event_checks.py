@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields
+from itertools import pairwise
 from typing import Any
 
 from flexibo.errors import FlexiBOError, InvalidValueError
@@ -57,6 +58,7 @@ class EventCheck:
         self._names = frozenset(history.names)
         self._leads = frozenset(purchase.objective for purchase in history.purchases)
         self._optimised = tuple(history.names[j] for j in history.optimised)
+        self._last_steps = {objective.name: max(objective.stops, default=None) for objective in history.objectives}
 
     def _check_content(self, content: Mapping[str, Any]) -> None:
         if not isinstance(content, dict):
@@ -116,6 +118,10 @@ class EventCheck:
             raise InvalidValueError(f"{question.runner_up.objective!r} is not an objective that can be asked for.")
         if question.queued is not None:
             self._check_queued(question.queued)
+        if question.start or question.stop is not None:
+            last = self._last_steps[question.objective]
+            if question.stop is None or last is None or not question.start < question.stop <= last:
+                raise InvalidValueError(f"it goes from step {question.start} to {question.stop} of {last}.")
         if not question.yields or not self._names.issuperset(question.yields):
             raise InvalidValueError(f"it yields {', '.join(question.yields) or 'nothing'}.")
 
@@ -130,6 +136,11 @@ class EventCheck:
             for name in self._question(number).yields:
                 if name not in event.values:
                     raise InvalidValueError(f"it has no value of {name!r}, which was asked for.")
+        if isinstance(event, events.Told | events.Failed) and event.reports:
+            question = self._question(number)
+            steps = [question.start, *(step for step, _ in event.reports), question.stop or 0]
+            if any(step >= later for step, later in pairwise(steps)):
+                raise InvalidValueError("its reports are not at ascending steps of the evaluation.")
         if isinstance(event, events.Reissued):
             self._tokens.setdefault(number, []).append(event.token)
         elif not isinstance(event, events.Released) and event.token and event.token not in self._known_tokens(number):
@@ -278,6 +289,13 @@ def _is_runner_up(value: object) -> bool:
     )
 
 
+def _is_report(value: object) -> bool:
+    if not isinstance(value, list) or len(value) != 2:
+        return False
+    step, number = value
+    return is_whole(step) and _is_number(number) and abs(number) <= LARGEST
+
+
 _FIELDS: Mapping[str, Callable[[Any], bool]] = {
     "time": _is_number,
     **dict.fromkeys(("number", "attempt"), is_whole),
@@ -291,6 +309,9 @@ _FIELDS: Mapping[str, Callable[[Any], bool]] = {
     "queued": lambda value: value is None or is_whole(value),
     **dict.fromkeys(("design", "settings", "origin", "rules"), _is_object),
     "runner_up": _is_runner_up,
+    "start": is_whole,
+    "stop": lambda value: value is None or (is_whole(value) and value > 0),
+    "reports": lambda value: isinstance(value, list) and all(map(_is_report, value)),
     "values": lambda value: _is_object(value) and all(_is_number(v) and abs(v) <= LARGEST for v in value.values()),
     "failed": lambda value: _is_object(value) and all(map(_is_text, value.values())),
     "costs": lambda value: _is_object(value) and all(map(_is_price, value.values())),

@@ -12,7 +12,7 @@ from typing import Any, overload
 from flexibo._internal.checks import checked_flag, whole_number
 from flexibo._internal.text import printable_line
 from flexibo.belief.costs import CostCallable
-from flexibo.errors import InvalidTypeError, InvalidValueError
+from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
 from flexibo.executors import Executor, Measure, Outcome
 from flexibo.history import History
 from flexibo.history.events import Added, BudgetSet, Evaluation, Event, Forgiven, Noted, StopSet
@@ -384,7 +384,14 @@ class Study:
         """The next queued evaluation that is expected to cost at most `limit`, or why there is none."""
         return self._claims().ask_queued_or_stop(only, limit=limit)
 
-    def tell(self, evaluation: Evaluation, value: object, *, cost: float = 0.0) -> None:
+    def tell(
+        self,
+        evaluation: Evaluation,
+        value: object,
+        *,
+        cost: float = 0.0,
+        reports: Iterable[tuple[int, float]] | Mapping[int, float] = (),
+    ) -> None:
         """Answer an evaluation.
 
         Args:
@@ -392,11 +399,13 @@ class Study:
             value: The value, or a mapping of values where several objectives are measured together. Values of other
                 objectives that came with them are learned too.
             cost: What it cost, in the budget's units.
+            reports: Of an objective with steps: values at steps before the one at which the evaluation stops.
 
         An evaluation that was released may still be answered, once.
         """
         answers.check_evaluation(evaluation)
-        told = answers.told_event(self.history, evaluation, value, cost, worker=self._heartbeat.worker)
+        worker = self._heartbeat.worker
+        told = answers.told_event(self.history, evaluation, value, cost, worker=worker, reports=reports)
         self._log.answer(evaluation, told, self._notify)
 
     def fail(
@@ -407,6 +416,7 @@ class Study:
         cost: float = 0.0,
         impossible: bool = False,
         timeout: bool = False,
+        reports: Iterable[tuple[int, float]] | Mapping[int, float] = (),
     ) -> None:
         """Tell that an attempt gave no value. The evaluation may be asked again: see ``Objective(retries=...)``.
 
@@ -416,17 +426,26 @@ class Study:
             cost: What the attempt cost.
             impossible: Whether the design cannot be measured at all; it is then not asked again.
             timeout: Whether it was ended because it took too long: its whole cost is not known, only that it is more.
+            reports: Of an objective with steps: values at the steps that it reached.
         """
         answers.check_evaluation(evaluation)
         failed = answers.failed_event(
+            self.history,
             evaluation,
             reason,
             cost,
             worker=self._heartbeat.worker,
             impossible=checked_flag("impossible", impossible),
             timeout=checked_flag("timeout", timeout),
+            reports=reports,
         )
         self._log.answer(evaluation, failed, self._notify)
+
+    def curve(self, design: Mapping[str, Any], objective: str) -> tuple[tuple[int, float], ...]:
+        """The known values of an objective with steps, each with its step, ascending; empty if there are none."""
+        if objective not in self.history.names:
+            raise unknown_name("objective", objective, self.history.names)
+        return self.history.curve(self.space.design(design), objective)
 
     def release(self, evaluation: Evaluation, *, reason: str = "") -> None:
         """Give an evaluation back that was not attempted; it may be asked again.

@@ -111,6 +111,8 @@ def _event(unstored: UnstoredAnswer, history: History, copy: StudyCopy) -> tuple
             return "told", next(iter(answer_events(history, evaluation, answer)), None)
     if isinstance(answer, Failed) and not answer.impossible:
         return "failures", None
+    if any(objective.name == unstored.objective and objective.stops for objective in history.objectives):
+        raise _ConflictError(f"Objective {unstored.objective!r} has steps, and the study never asked for this value.")
     values, failed = ({}, {unstored.objective: answer.reason}) if isinstance(answer, Failed) else (answer.values, None)
     result = added_event(history, design, values, {unstored.objective: answer.cost}, failed)
     if is_known(result, history, known_values(history)):

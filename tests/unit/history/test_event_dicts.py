@@ -48,6 +48,9 @@ ALL: list[Event] = [
     Reissued(0, "w", 3.0, 1.0),
     Told(0, {"a": 0.1 + 0.2, "b": -0.0}, 1.0, "w", True),
     Failed(0, "no answer", 0.5, impossible=True),
+    Asked(replace(QUESTION, start=3, stop=9)),
+    Told(0, {"a": 0.1, "b": 2.0}, 1.0, reports=((1, 0.5), (3, 0.25))),
+    Failed(0, "no answer", 0.5, reports=((1, 0.5),)),
     Released(0, "lost", 2.0),
     Spent(0, 1.0, "w"),
     Added(DESIGN, {"a": 1.0}, {}),
@@ -74,6 +77,11 @@ def test_a_given_reference_is_stored_as_it_was_before_references_were_found() ->
     assert event_to_dict(ReferenceFixed({"a": 1.0})) == {"event": "reference", "values": {"a": 1.0}}
     old = event_from_dict({"event": "reference", "values": {"a": 1.0}}, SPACE)
     assert old == ReferenceFixed({"a": 1.0}, found=False)
+
+
+def test_what_has_no_steps_is_stored_as_before_there_were_steps() -> None:
+    stored = [event_to_dict(event) for event in (Asked(QUESTION), Told(0, {"a": 1.0}, 1.0), Failed(0, "no", 1.0))]
+    assert not {"start", "stop", "reports"} & {name for content in stored for name in content}
 
 
 def test_every_kind_of_event_is_tested_here() -> None:
