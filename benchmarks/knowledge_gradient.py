@@ -40,6 +40,6 @@ def iteration(snapshot: Snapshot) -> tuple[list[float], int]:
         data = zip(snapshot.X, snapshot.y, strict=True)
         model = fitted([tutorial_model(tensor(X).cpu(), -tensor(y).cpu()) for X, y in data])
         objectives = [[j] for j in range(len(snapshot.y))]
-        d, reference = snapshot.X[0].shape[1], -tensor(snapshot.reference).cpu()
-        row, j = best_purchase(model, d, reference, objectives, snapshot.costs, HvkgEffort(start_batch=None))
+        measured, reference = tensor(snapshot.X[0]).cpu(), -tensor(snapshot.reference).cpu()
+        row, j = best_purchase(model, measured, reference, objectives, snapshot.costs, HvkgEffort(start_batch=None))
         return row.tolist(), j

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -15,6 +17,7 @@ from flexibo.compare.problems.base import Problem
 from flexibo.compare.rivals import RIVALS
 from flexibo.compare.rivals.base import RivalEntry, Setting, Suggestion
 from flexibo.compare.rivals.nearest_design import Taken, key_filter, nearest_new
+from flexibo.compare.runs import Suggestions
 from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.history.events import Evaluation
 from flexibo.history.measurements import Measurement
@@ -28,6 +31,8 @@ from flexibo.space import Design, Designs
 from flexibo.study import Study
 from flexibo.surrogates.table import find_surrogate
 
+ROUNDING = 1e-9
+"""Numbers that differ by at most this, relatively or absolutely, are the same value of an option."""
 SURROGATE_MARK = "+"
 """Separates the name of a method from that of a surrogate that replaces its own."""
 
@@ -232,6 +237,12 @@ class RivalContestant:
             for bought in purchases(objectives)
         }
         self._known: dict[Design, dict[str, float]] = {}
+        self._counts = Suggestions()
+
+    @property
+    def suggestions(self) -> Suggestions:
+        """What became of its suggestions so far."""
+        return replace(self._counts, failed=getattr(self.rival, "fallbacks", 0))
 
     def begin(self, initial: Sequence[Measurement]) -> None:
         """Tell it the initial designs, each with all losses."""
@@ -257,8 +268,17 @@ class RivalContestant:
         for leads in choices:
             design = nearest_new(self._setting.space, suggestion.design, self._known_in(leads), self._rng)
             if design is not None:
+                self._count(suggestion.design, design)
                 return Suggestion(design, leads)
         return None
+
+    def _count(self, wanted: Mapping[str, object], design: Design) -> None:
+        """Count a suggestion, and in how many options another design replaces it."""
+        changed = sum(not _is_same(wanted.get(name), value) for name, value in design.items())
+        counts = self._counts
+        self._counts = Suggestions(
+            counts.suggested + 1, counts.replaced + (changed > 0), counts.changed_options + changed
+        )
 
     def tell(self, measured: Sequence[Measurement]) -> None:
         """Tell it what was measured."""
@@ -300,6 +320,13 @@ class RivalContestant:
 
     def _losses(self, values: Mapping[str, float]) -> dict[str, float]:
         return {name: self._objectives[name].loss(value) for name, value in values.items()}
+
+
+def _is_same(wanted: object, value: object) -> bool:
+    """Whether a value is the wanted one; numbers may differ by rounding."""
+    if isinstance(wanted, (int, float)) and isinstance(value, (int, float)):
+        return math.isclose(wanted, value, rel_tol=ROUNDING, abs_tol=ROUNDING)
+    return wanted == value
 
 
 def _setting(problem: Problem, initial: Sequence[Measurement], seed: int) -> Setting:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field, fields
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
@@ -35,7 +35,7 @@ MOST_INITIAL, MOST_BUDGET = 1_000, 1e6
 """Models of more initial designs take hours, and nobody waits for more evaluations."""
 
 MOST_OBJECTIVES = 6
-COLUMNS = (
+EARLIER_COLUMNS = (
     "problem",
     "method",
     "seed",
@@ -45,6 +45,8 @@ COLUMNS = (
     "thinking_s",
     *(f"evaluations_{j + 1}" for j in range(MOST_OBJECTIVES)),
 )
+"""The columns of tables of earlier versions, which did not count suggestions."""
+COLUMNS = (*EARLIER_COLUMNS, "suggested", "replaced", "changed_options", "failed")
 FRONT_COLUMNS = ("problem", "method", "seed", "measure", *(f"value_{j + 1}" for j in range(MOST_OBJECTIVES)))
 
 
@@ -95,12 +97,29 @@ class Allowance:
 
 
 @dataclass(frozen=True, slots=True)
+class Suggestions:
+    """What became of the suggestions of a third-party optimiser.
+
+    Attributes:
+        suggested: Their number.
+        replaced: How many were replaced by the nearest design that could be measured.
+        changed_options: In how many options those differ from the suggestions, in all.
+        failed: How often the library failed, and a random design was measured.
+    """
+
+    suggested: int = 0
+    replaced: int = 0
+    changed_options: int = 0
+    failed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Moment:
     """The state of a run when a share of its budget may be spent; share 0 is after initial designs that are free.
 
     `spent` and `evaluations` (of each objective) count from there on, and the overhead is the processor time of the
     optimiser so far. The errors by each `Measure` are None where they are not known: the model's is not computed at
-    every share, and some contestants have no model.
+    every share, and some contestants have no model. Suggestions are counted for third-party optimisers only.
     """
 
     share: float
@@ -110,6 +129,7 @@ class Moment:
     evaluations: tuple[int, ...]
     model: float | None = None
     reported: float | None = None
+    suggestions: Suggestions | None = None
 
     def error(self, measure: Measure) -> float | None:
         """The error by a measure, if it is known."""
@@ -146,6 +166,7 @@ def rows_of(run: Run) -> str:
             *("" if (error := moment.error(measure)) is None else f"{error:.6g}" for measure in MEASURES),
             f"{moment.overhead_s:.4g}",
             *_padded(moment.evaluations),
+            *(astuple(moment.suggestions) if moment.suggestions is not None else [""] * len(fields(Suggestions))),
         ]
         for moment in run.moments
     )
@@ -196,9 +217,9 @@ def read_runs(path: Path, fronts: Path | None = None) -> list[Run]:
 
 
 def is_current_table(path: Path) -> bool:
-    """Whether a table of runs has all columns; earlier versions had one error alone."""
+    """Whether a table of runs has all errors; earlier versions had one alone."""
     with open(path, encoding="utf-8", newline="") as file:
-        return tuple(next(csv.reader(file), ())) == COLUMNS
+        return tuple(next(csv.reader(file), ())) in (COLUMNS, EARLIER_COLUMNS)
 
 
 def _moment(row: Sequence[str]) -> Moment:
@@ -211,7 +232,10 @@ def _moment(row: Sequence[str]) -> Moment:
         raise ValueError
     if not 0.0 <= overhead < float("inf"):
         raise ValueError
-    return Moment(share, spent, confirmed, overhead, tuple(int(cell) for cell in row[9:] if cell), model, reported)
+    evaluations, counts = row[9 : len(EARLIER_COLUMNS)], row[len(EARLIER_COLUMNS) :]
+    suggestions = Suggestions(*map(int, counts)) if any(counts) else None
+    counted = tuple(int(cell) for cell in evaluations if cell)
+    return Moment(share, spent, confirmed, overhead, counted, model, reported, suggestions)
 
 
 def _broken(path: Path | None, number: int, text: str) -> InvalidValueError:
@@ -230,7 +254,9 @@ def _read(path: Path, columns: Sequence[str]) -> Iterable[tuple[int, list[str]]]
     whole = text[: text.rfind("\n") + 1]
     rows = _numbered(path, whole)
     _, first = next(rows, (0, None))
-    if first is not None and tuple(first) != tuple(columns):
+    if first is not None and tuple(first) == EARLIER_COLUMNS and tuple(columns) == COLUMNS:
+        columns = EARLIER_COLUMNS
+    elif first is not None and tuple(first) != tuple(columns):
         raise InvalidValueError(
             f"{path} begins with {','.join(first)[:80]!r}; it is not a table of a comparison, or one of an earlier "
             f"version without the errors {', '.join(MEASURES)}. Choose another folder."

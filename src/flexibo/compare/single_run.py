@@ -18,7 +18,7 @@ from flexibo.compare.candidates import common_candidates
 from flexibo.compare.contestants import Contestant, RivalContestant, enter, enter_from_scratch, is_rival
 from flexibo.compare.metered_problem import MeteredProblem
 from flexibo.compare.problems.base import Problem
-from flexibo.compare.runs import SHARES, Allowance, Measure, Moment, Run
+from flexibo.compare.runs import SHARES, Allowance, Measure, Moment, Run, Suggestions
 from flexibo.history.measurements import Measurement
 from flexibo.objectives import purchases
 from flexibo.pareto import non_dominated
@@ -67,10 +67,10 @@ def run(
         free = 0 if any(measurement.cost for measurement in measured) else free + 1
         progress.timed(partial(contestant.tell, measured))
     moments = progress.finished()
-    failures = getattr(contestant.rival, "fallbacks", 0) if isinstance(contestant, RivalContestant) else 0
-    if failures:
+    counts = progress.suggestions()
+    if counts is not None and counts.failed:
         logger.warning(
-            "%s failed %d times on %s, and asked for random designs instead.", method, failures, problem.name
+            "%s failed %d times on %s, and asked for random designs instead.", method, counts.failed, problem.name
         )
     return Run(problem.name, method, seed, tuple(moments), progress.true_fronts())
 
@@ -140,6 +140,10 @@ class _RunProgress:
         self._front = None
         return result
 
+    def suggestions(self) -> Suggestions | None:
+        """What became of the suggestions of a third-party optimiser; None for others."""
+        return self.contestant.suggestions if isinstance(self.contestant, RivalContestant) else None
+
     def spent(self) -> float:
         """The cost after free initial designs."""
         return self._metered.spent - self._initial_cost
@@ -191,7 +195,9 @@ class _RunProgress:
             reported = self._problem.error(self._reported())
             named = self._named_by_model() if share in MODEL_SHARES else None
             model = None if named is None else self._problem.error(named)
-            self._moments.append(Moment(share, spent, confirmed, self._overhead, evaluations, model, reported))
+            self._moments.append(
+                Moment(share, spent, confirmed, self._overhead, evaluations, model, reported, self.suggestions())
+            )
         return len(self._moments) < len(SHARES)
 
     def _named_by_model(self) -> Sequence[Design] | None:

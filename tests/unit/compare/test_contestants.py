@@ -16,7 +16,7 @@ from flexibo.compare.metered_problem import MeteredProblem
 from flexibo.compare.problems.base import Problem, constant_costs
 from flexibo.compare.problems.table import find_problem
 from flexibo.compare.rivals.base import RivalEntry, Suggestion
-from flexibo.compare.runs import Allowance
+from flexibo.compare.runs import Allowance, Suggestions
 from flexibo.compare.single_run import run
 from flexibo.errors import InvalidValueError, MissingExtraError, UnknownNameError
 from flexibo.history.measurements import Measurement
@@ -111,6 +111,18 @@ def test_a_rival_never_gets_a_design_that_is_known_in_all_it_would_measure(
     assert asked.objectives == problem.names
     assert asked.design in SPACE
     assert asked.design not in list(problem.initial_designs(3, 0))
+
+
+def test_what_becomes_of_suggestions_is_counted(problem: Problem, fakes: list[FakeRival]) -> None:
+    entrant = entered(problem, "fake-coupled")
+    fakes[0].fallbacks = 2  # type: ignore[attr-defined]
+    free = next(design for design in SPACE.enumerate() if design not in list(problem.initial_designs(3, 0)))
+    fakes[0].ask = lambda: Suggestion({name: value + 1e-12 for name, value in free.items()})  # type: ignore[method-assign]
+    assert entrant.ask(50.0) is not None
+    assert entrant.suggestions == Suggestions(1, 0, 0, 2)
+    fakes[0].ask = lambda: Suggestion({"width": 1, "cores": 4})  # type: ignore[method-assign]  # not in the pool
+    assert entrant.ask(50.0) is not None
+    assert entrant.suggestions == Suggestions(2, 1, 1, 2)
 
 
 def test_a_rival_has_nothing_to_ask_when_all_is_known_or_nothing_is_affordable(

@@ -8,7 +8,7 @@ from tests.unit.compare.made_runs import made
 
 from flexibo.compare.problems.base import constant_costs
 from flexibo.compare.problems.table import find_problem
-from flexibo.compare.runs import Allowance, read_runs, write_runs
+from flexibo.compare.runs import Allowance, Suggestions, is_current_table, read_runs, write_runs
 from flexibo.errors import InvalidValueError
 
 
@@ -18,6 +18,18 @@ def test_runs_are_read_as_they_were_written(tmp_path: Path) -> None:
     assert sorted(read_runs(tmp_path / "r.csv", tmp_path / "f.csv"), key=lambda run: run.key) == sorted(
         runs, key=lambda run: run.key
     )
+
+
+def test_counted_suggestions_are_kept_and_a_table_without_them_is_read(tmp_path: Path) -> None:
+    plain = made()
+    counted = [replace(moment, suggestions=Suggestions(k, k // 2, k, 0)) for k, moment in enumerate(plain.moments)]
+    runs = [replace(plain, moments=tuple(counted)), made(seed=1)]
+    write_runs(tmp_path / "r.csv", tmp_path / "f.csv", runs)
+    assert read_runs(tmp_path / "r.csv", tmp_path / "f.csv") == runs
+    lines = (tmp_path / "r.csv").read_text().splitlines()
+    (tmp_path / "r.csv").write_text("".join(line.rsplit(",", 4)[0] + "\n" for line in lines))
+    assert is_current_table(tmp_path / "r.csv")
+    assert read_runs(tmp_path / "r.csv", tmp_path / "f.csv") == [plain, made(seed=1)]
 
 
 def test_the_order_of_runs_does_not_change_the_file(tmp_path: Path) -> None:

@@ -209,16 +209,27 @@ def quietly(*seeds: int) -> Iterator[None]:
 
 
 def recommended_model(
-    X: Any, y: Any, *, columns: Sequence[int] | None = None, categories: Mapping[int, int] | None = None
+    X: Any,
+    y: Any,
+    *,
+    columns: Sequence[int] | None = None,
+    categories: Mapping[int, int] | None = None,
+    exact: bool = False,
 ) -> Any:
-    """BoTorch's default model of X (s, d) and y (s,), which is maximised.
+    """BoTorch's default model of X (s, d) and y (s,), which is maximised; it may be told that values are exact.
 
     It sees the given columns only (all by default), and coded categories one-hot.
     """
     from botorch.models.gp_regression import SingleTaskGP
 
     own = list(range(X.shape[-1]) if columns is None else columns)
-    return SingleTaskGP(X, y[:, None], outcome_transform=None, input_transform=_seen(X, own, categories or {}))
+    return SingleTaskGP(
+        X,
+        y[:, None],
+        train_Yvar=_exact(y) if exact else None,
+        outcome_transform=None,
+        input_transform=_seen(X, own, categories or {}),
+    )
 
 
 def tutorial_model(X: Any, y: Any, *, columns: Sequence[int] | None = None, noisy: bool = False) -> Any:
@@ -226,7 +237,6 @@ def tutorial_model(X: Any, y: Any, *, columns: Sequence[int] | None = None, nois
 
     It sees the given columns of X (s, d) only, by default all.
     """
-    import torch
     from botorch.models.gp_regression import SingleTaskGP
     from gpytorch.kernels import MaternKernel, ScaleKernel
     from gpytorch.priors import GammaPrior
@@ -236,11 +246,18 @@ def tutorial_model(X: Any, y: Any, *, columns: Sequence[int] | None = None, nois
     return SingleTaskGP(
         X,
         y[:, None],
-        train_Yvar=None if noisy else torch.full_like(y[:, None], NOISE_VARIANCE),
+        train_Yvar=None if noisy else _exact(y),
         covar_module=ScaleKernel(matern, outputscale_prior=GammaPrior(2.0, 0.15)),
         outcome_transform=None,
         input_transform=_seen(X, own, {}),
     )
+
+
+def _exact(y: Any) -> Any:
+    """The noise variances (s, 1) of exact values (s,)."""
+    import torch
+
+    return torch.full_like(y[:, None], NOISE_VARIANCE)
 
 
 def _seen(X: Any, columns: Sequence[int], categories: Mapping[int, int]) -> Any:

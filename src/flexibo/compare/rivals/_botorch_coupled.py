@@ -34,6 +34,11 @@ MOST_LISTED = 10_000
 """A product space of up to this many designs is scored completely (BoTorch's MAX_CHOICES_ENUMERATE), like a pool."""
 MOST_VALUES = 100
 """The local search takes options of up to this many values (BoTorch's MAX_CARDINALITY_FOR_LOCAL_SEARCH)."""
+TOLD_EXACT = False
+"""Whether models are told that values are exact where they are, or infer the noise as BoTorch's models do by default.
+
+What it changes: ``python -m benchmarks.rival_settings botorch-qlognparego``.
+"""
 DRAWS_PER_DESIGN = 50
 MOST_CLIMBS = 50
 BATCH_BYTES = 2**26
@@ -75,9 +80,16 @@ Acquisition: TypeAlias = Callable[[Known], tuple[Any, int]]
 
 
 class CoupledRival:
-    """Asks for the design with the highest acquisition, in all objectives."""
+    """Asks for the design with the highest acquisition, in all objectives; may be told that values are `exact`."""
 
-    def __init__(self, setting: Setting, acquisition: Acquisition, *, effort: SearchEffort | None = None) -> None:
+    def __init__(
+        self,
+        setting: Setting,
+        acquisition: Acquisition,
+        *,
+        effort: SearchEffort | None = None,
+        exact: bool = TOLD_EXACT,
+    ) -> None:
         self.fallbacks = 0
         self.effort = effort or SearchEffort()
         self._setting = setting
@@ -85,7 +97,8 @@ class CoupledRival:
         self._way = way_to_search(setting.space)
         self._columns = Columns(setting.space, coded=self._way in ("lattice", "mixed"))
         categories = self._columns.categories() if self._columns.coded else {}
-        self._memory = Memory(setting, self._columns, partial(recommended_model, categories=categories))
+        build = partial(recommended_model, categories=categories, exact=exact and not setting.noisy)
+        self._memory = Memory(setting, self._columns, build)
         self._readings = self._memory.readings
         import_quietly()
 

@@ -5,11 +5,14 @@ method is Daulton, Balandat, Bakshy: Hypervolume Knowledge Gradient, ICML 2023. 
 does between two measurements: fit the models, find the current value, optimise the acquisition for each purchase.
 
 Differences from the tutorial: losses are standardised, the cheapest purchase costs 1 (there the costs are 3 and 1),
-objectives that are measured together are one purchase, and the noise is inferred where readings vary.
+objectives that are measured together are one purchase, and the noise is inferred where readings vary. Where no set of
+designs beats the reference point by the posterior means, the acquisition would be 0 everywhere; the reference point is
+then that of BoTorch's `infer_reference_point`, from the means of the measured designs. Of equal purchases a random one
+is chosen.
 
 It recommends, as the tutorial does, the front of the posterior means over the whole space: all designs of a pool or a
-small space; otherwise what NSGA-II finds (BoTorch's `optimize_with_nsgaii`, at the tutorial's settings), with values
-rounded to legal ones, and the measured designs.
+small space; otherwise what NSGA-II finds (BoTorch's `optimize_with_nsgaii`, with half of the tutorial's 100
+generations), with values rounded to legal ones, and the measured designs.
 """
 
 from __future__ import annotations
@@ -48,7 +51,7 @@ FORBIDDEN = 1e3
 
 @dataclass(frozen=True, slots=True)
 class HvkgEffort:
-    """The effort of the search; the defaults are the tutorial's.
+    """The effort of the search; the defaults are the tutorial's, but for the number of generations.
 
     A search starts from the best `restarts` of `raw_samples` random designs, that for the current value likewise.
     `iterations`, the maximal number of steps, is BoTorch's default. `batch_limit` starting points are optimised
@@ -154,8 +157,8 @@ class HypervolumeKnowledgeGradient:
         setting, fit = self._setting, self._memory.fit()
         members = [[setting.names.index(name) for name in self._groups[lead]] for lead in setting.leads]
         costs = purchase_costs(setting.costs, members)
-        d = len(setting.space.groups())
-        return best_purchase(fit.model, d, fit.reference(setting), members, costs, self._effort)
+        measured = tensor(self._columns.rows(self._readings.all_designs()))
+        return best_purchase(fit.model, measured, fit.reference(setting), members, costs, self._effort)
 
     def _legal(self, row: FloatArray, rng: np.random.Generator) -> Design:
         """The design nearest to a row (d,); with a rule, the nearest that it allows."""
@@ -168,12 +171,12 @@ class HypervolumeKnowledgeGradient:
 
 
 def best_purchase(
-    model: Any, d: int, reference: Any, members: Sequence[Sequence[int]], costs: FloatArray, effort: HvkgEffort
+    model: Any, measured: Any, reference: Any, members: Sequence[Sequence[int]], costs: FloatArray, effort: HvkgEffort
 ) -> tuple[FloatArray, int]:
     """The row (d,) of the unit cube and the position of the purchase with the highest value per cost.
 
-    The model is of what is maximised, with the reference point (n,) in its units; its inputs have d columns. A purchase
-    measures its `members`, positions of objectives; each objective adds to its cost (n,).
+    The model is of what is maximised, with the reference point (n,) in its units; `measured` are the rows (s, d) of the
+    measured designs. A purchase measures its `members`, positions of objectives; each objective adds to its cost (n,).
     """
     import torch
     from botorch.acquisition.cost_aware import InverseCostWeightedUtility
@@ -181,13 +184,17 @@ def best_purchase(
     from botorch.models.cost import FixedCostModel
     from botorch.optim.optimize import optimize_acqf
 
-    bounds = unit_bounds(d).to(reference)
+    bounds = unit_bounds(measured.shape[-1]).to(reference)
+    value = _current_value(model, reference, bounds, effort)
+    if not value > 0:
+        reference = inferred_reference(model, measured, reference)
+        value = _current_value(model, reference, bounds, effort)
     acquisition = qHypervolumeKnowledgeGradient(
         model=model,
         ref_point=reference,
         num_fantasies=effort.n_fantasies,
         num_pareto=effort.n_pareto,
-        current_value=_current_value(model, reference, bounds, effort),
+        current_value=value,
         cost_aware_utility=InverseCostWeightedUtility(FixedCostModel(tensor(costs).to(reference))),
     )
     choices: list[tuple[float, FloatArray]] = []
@@ -205,8 +212,25 @@ def best_purchase(
             options=effort.options(),
         )
         choices.append((float(worth), X[0].cpu().numpy()))
-    best = int(np.argmax([worth for worth, _ in choices]))
-    return choices[best][1], best
+    most = max(worth for worth, _ in choices)
+    best = [place for place, (worth, _) in enumerate(choices) if worth == most]
+    chosen = best[int(torch.randint(len(best), ())) if len(best) > 1 else 0]
+    return choices[chosen][1], chosen
+
+
+def inferred_reference(model: Any, measured: Any, reference: Any) -> Any:
+    """The reference point (n,), moved behind the front of the measured designs (s, d) if none of them beats it.
+
+    The rule is BoTorch's, by the posterior means: the worst values of the front less a tenth of its range. It is never
+    better than the given one: BoTorch's rule for a front of a single design would be.
+    """
+    import torch
+    from botorch.utils.multi_objective.hypervolume import infer_reference_point
+    from botorch.utils.multi_objective.pareto import is_non_dominated
+
+    with torch.no_grad():
+        means = model.posterior(measured.to(reference)).mean
+    return torch.minimum(infer_reference_point(means[is_non_dominated(means)], max_ref_point=reference), reference)
 
 
 def purchase_costs(costs: FloatArray, members: Sequence[Sequence[int]]) -> FloatArray:
@@ -263,8 +287,9 @@ ENTRY = RivalEntry(
     documentation="https://botorch.org/docs/tutorials/decoupled_mobo",
     decoupled=True,
     caveat=(
-        "Each objective has a model over the options on which it depends. Its one-shot search works in a continuous "
-        "cube only, as BoTorch offers no other for it; on a pool or a finite space the result is rounded to the "
-        "nearest design that can be measured."
+        "Each objective has a model over the options on which it depends. Its one-shot search moves the design and the "
+        "fronts that it imagines together through the continuous cube; on a pool or a finite space the result is "
+        "rounded to the nearest design that can be measured. BoTorch could search again for every design of a list "
+        "(fixed features), which would take as many times as long."
     ),
 )

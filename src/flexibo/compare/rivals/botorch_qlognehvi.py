@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from flexibo.compare.rivals._botorch import quietly
-from flexibo.compare.rivals._botorch_coupled import CAVEAT, CoupledRival, Known, SearchEffort
+from flexibo.compare.rivals._botorch_coupled import CAVEAT, TOLD_EXACT, CoupledRival, Known, SearchEffort
 from flexibo.compare.rivals.base import RivalEntry, Setting
 
 LONGEST_COMPILATION_S = 600.0
 
 
-def qlognehvi(setting: Setting, *, effort: SearchEffort | None = None) -> CoupledRival:
+def qlognehvi(setting: Setting, *, effort: SearchEffort | None = None, exact: bool = TOLD_EXACT) -> CoupledRival:
     """Asks for the design with the highest expected hypervolume improvement."""
-    rival = CoupledRival(setting, improvement, effort=effort)
+    rival = CoupledRival(setting, improvement, effort=effort, exact=exact)
     prepare(compiled=rival.effort.compiled)
     return rival
 

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from flexibo.compare.rivals._botorch_coupled import CAVEAT, CoupledRival, Known, SearchEffort
+from flexibo.compare.rivals._botorch_coupled import CAVEAT, TOLD_EXACT, CoupledRival, Known, SearchEffort
 from flexibo.compare.rivals.base import RivalEntry, Setting
 
 
-def qlognparego(setting: Setting, *, effort: SearchEffort | None = None) -> CoupledRival:
+def qlognparego(setting: Setting, *, effort: SearchEffort | None = None, exact: bool = TOLD_EXACT) -> CoupledRival:
     """Asks for the design with the highest expected improvement of a random scalarisation."""
-    return CoupledRival(setting, improvement, effort=effort)
+    return CoupledRival(setting, improvement, effort=effort, exact=exact)
 
 
 def improvement(known: Known) -> tuple[Any, int]:

@@ -3,7 +3,9 @@
 - TPE: Ozaki, Tanigaki, Watanabe, Nomura, Onishi: Multiobjective Tree-Structured Parzen Estimator. JAIR 73, 2022. For
   several objectives Optuna's default is one density per option, not a joint one.
 - GP: Gaussian processes with the logarithm of the expected hypervolume improvement. Exact objectives are declared as
-  such (`deterministic_objective`), as the documentation recommends.
+  such (`deterministic_objective`), as the documentation recommends. In a pool its acquisition is scored for every
+  design that was not measured, in place of its search of all combinations: Optuna has no pools, but names the method
+  of the sampler that advanced users may replace.
 - NSGA-II: the population is half the number of initial designs, and at least `LEAST`, so that the first question is
   bred from the better half of the initial designs, and 20 evaluations make four further generations. Optuna's default
   of 50 is meant for hundreds of evaluations: it would draw at random throughout.
@@ -29,6 +31,7 @@ import numpy as np
 from flexibo._internal.arrays import FloatArray
 from flexibo.compare.rivals.base import UNTOLD, RivalEntry, Setting
 from flexibo.compare.rivals.library_rival import LibraryRival
+from flexibo.compare.rivals.nearest_design import key_filter
 from flexibo.space import Categorical, Design, Designs, Option, Ordinal, Real
 from flexibo.space.encoding import code_of
 
@@ -37,19 +40,24 @@ LEAST = 4
 EPSILON = 1e-10
 """The smallest standard deviation by which the GP sampler divides losses."""
 BLOCK = 1_024
-"""The number of designs that are predicted together."""
+"""The number of designs that are predicted or scored together."""
 DOCUMENTATION = "https://optuna.readthedocs.io/en/stable/reference/samplers/generated/optuna.samplers"
 
 
 class OptunaStudy:
-    """A study of Optuna with one of its samplers."""
+    """A study of Optuna with one of its samplers; the GP sampler may score the designs of a pool (`scores_pool`)."""
 
-    def __init__(self, setting: Setting, sampler: Any) -> None:
+    def __init__(self, setting: Setting, sampler: Any, *, scores_pool: bool = True) -> None:
         import optuna
 
         self._study = optuna.create_study(directions=["minimize"] * len(setting.names), sampler=sampler)
         self._options = setting.space.options
         self._distributions = {name: distribution(option) for name, option in self._options.items()}
+        self._space = setting.space
+        self._told: set[int] = set()
+        self._rows: FloatArray | None = None
+        if scores_pool and setting.space.pool is not None and isinstance(sampler, optuna.samplers.GPSampler):
+            sampler._optimize_acqf = self._best_of_pool
         self._begun = False
         self._asked: Any = None
 
@@ -66,6 +74,7 @@ class OptunaStudy:
     def learn(self, design: Design, losses: Sequence[float]) -> None:
         """Tell the study about a design; one that it did not ask for is added."""
         (params,) = self._params([design])
+        self._told.update(self._space.designs([design]).keys().tolist())
         if not self._begun:
             self._study.enqueue_trial(params)
             self._asked = self._study.ask(self._distributions)
@@ -83,6 +92,18 @@ class OptunaStudy:
 
         sampler = self._study.sampler
         return _gp_means(sampler, self._study, self._params(designs)) if isinstance(sampler, GPSampler) else None
+
+    def _best_of_pool(self, acquisition: Any, best: object) -> FloatArray:
+        """The row (d,) of the design of the pool with the highest acquisition, of those that were not measured."""
+        pool = self._space.enumerate()
+        if self._rows is None:
+            params: Any = self._params(pool)
+            self._rows = acquisition.search_space.get_normalized_params(params, params)
+        left = ~key_filter(self._told)(pool)
+        rows = self._rows[left if left.any() else slice(None)]
+        blocks = np.split(rows, range(BLOCK, len(rows), BLOCK))
+        scores = np.concatenate([acquisition.eval_acqf_no_grad(block) for block in blocks])
+        return np.asarray(rows[int(scores.argmax())])
 
     def _params(self, designs: Iterable[Design]) -> list[dict[str, Any]]:
         """Designs for Optuna."""
@@ -150,6 +171,20 @@ def parameter(option: Option, value: Any) -> Any:
     return int(code or 0) if isinstance(option, Ordinal) else value
 
 
+def gp(setting: Setting, *, scores_pool: bool = True) -> LibraryRival:
+    """Optuna's GP sampler."""
+
+    def start(setting: Setting) -> OptunaStudy:
+        from optuna.samplers import GPSampler
+
+        sampler = GPSampler(
+            seed=setting.seed, n_startup_trials=setting.n_initial, deterministic_objective=not setting.noisy
+        )
+        return OptunaStudy(setting, sampler, scores_pool=scores_pool)
+
+    return LibraryRival(setting, start)
+
+
 def _entry(
     name: str, summary: str, sampler: str, choices: Callable[[Setting], dict[str, Any]], **more: Any
 ) -> RivalEntry:
@@ -176,13 +211,14 @@ TPE = _entry(
     "TPESampler",
     lambda setting: {"n_startup_trials": setting.n_initial},
 )
-GP = _entry(
-    "optuna-gp",
-    "Optuna's Gaussian processes, expected hypervolume improvement",
-    "GPSampler",
-    lambda setting: {"n_startup_trials": setting.n_initial, "deterministic_objective": not setting.noisy},
+GP = RivalEntry(
+    name="optuna-gp",
+    summary="Optuna's Gaussian processes, expected hypervolume improvement",
     packages=("optuna", "torch"),
     modules=("optuna", "torch"),
+    make=gp,
+    documentation=f"{DOCUMENTATION}.GPSampler.html",
+    caveat=f"Pools are scored completely. {UNTOLD}",
 )
 NSGA2 = _entry(
     "optuna-nsga2",

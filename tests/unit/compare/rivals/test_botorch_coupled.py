@@ -6,10 +6,12 @@ from importlib.util import find_spec
 
 import pytest
 from tests.comparisons import QUICK_SEARCH
-from tests.unit.compare.rivals.small_botorch import GRID, SPACES, nehvi, setting_for
+from tests.unit.compare.rivals.small_botorch import GRID, SPACES, nehvi, setting_for, told
 
+from flexibo.compare.rivals._botorch import quietly
 from flexibo.compare.rivals._botorch_coupled import way_to_search
 from flexibo.compare.rivals.botorch_qlognehvi import qlognehvi
+from flexibo.compare.rivals.botorch_qlognparego import qlognparego
 from flexibo.space import Space
 
 pytestmark = [
@@ -44,3 +46,12 @@ def test_a_coupled_rival_leaves_the_front_to_the_measurements_unless_they_are_no
     assert nehvi(GRID).front() is None
     rival = nehvi(GRID, noisy=True)
     assert set(rival.front()) <= set(rival._readings.designs)
+
+
+@pytest.mark.parametrize(("exact", "is_noisy"), [(True, False), (True, True), (False, False)])
+def test_a_coupled_rival_may_be_told_that_values_are_exact_where_they_are(exact, is_noisy):
+    setting = setting_for(GRID, noisy=is_noisy)
+    rival = told(qlognparego(setting, effort=QUICK_SEARCH, exact=exact), setting)
+    with quietly(0):
+        models = rival._memory.fit().model.likelihood.likelihoods
+    assert all(bool((one.noise < 1e-5).all()) is (exact and not is_noisy) for one in models)

@@ -19,7 +19,8 @@ from tests.unit.compare.rivals.small_botorch import (
 )
 
 from flexibo.compare.rivals import botorch_hvkg
-from flexibo.compare.rivals.botorch_hvkg import HypervolumeKnowledgeGradient, purchase_costs
+from flexibo.compare.rivals._botorch import Columns, quietly, tensor
+from flexibo.compare.rivals.botorch_hvkg import HypervolumeKnowledgeGradient, inferred_reference, purchase_costs
 from flexibo.pareto import non_dominated
 from flexibo.space import Space
 
@@ -108,3 +109,25 @@ def test_the_price_of_a_purchase_is_relative_to_the_cheapest_and_never_nothing()
     free = purchase_costs(np.array([5.0, 0.0]), [[0], [1]])
     assert free[1] == 1.0
     assert np.isfinite(free).all()
+
+
+def test_a_reference_point_that_nothing_beats_is_moved_behind_the_measured_designs():
+    """Without that the knowledge gradient of every purchase is 0."""
+    for bound, is_beaten in ((-9.0, False), (2.0, True)):
+        rival = hvkg(GRID, reference=np.array([bound, 2.0]))
+        with quietly(0):
+            fit = rival._memory.fit()
+            rows = tensor(Columns(GRID).rows(rival._readings.all_designs()))
+            given = fit.reference(rival._setting)
+            moved = inferred_reference(fit.model, rows, given)
+        assert (fit.means(rows) > moved).all(dim=-1).any()
+        assert bool((moved == given).all()) is is_beaten
+        assert (moved <= given).all()
+
+
+def test_of_purchases_that_are_worth_the_same_hvkg_takes_a_random_one(monkeypatch):
+    rival = hvkg(GRID)
+    monkeypatch.setattr("botorch.optim.optimize.optimize_acqf", lambda *_, bounds, **more: (bounds[:1], 0.0))
+    monkeypatch.setattr(botorch_hvkg, "_current_value", lambda *_: 0.0)
+    with quietly(0):
+        assert {rival._chosen()[1] for _ in range(20)} == {0, 1}

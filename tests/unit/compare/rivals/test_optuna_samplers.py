@@ -111,6 +111,17 @@ def test_optunas_processes_predict_losses_of_any_designs_near_what_they_were_tol
     assert np.isfinite(many).all()
 
 
+def test_optunas_processes_score_a_pool_and_ask_for_what_was_not_measured() -> None:
+    given = setting(POOL)
+    rival, taken = begun("optuna-gp", given)
+    for suggestion, design in measured(rival, given, taken, 3):
+        assert dict(suggestion.design) == dict(design)
+    few = Space.from_designs([{"a": a, "b": 2 * a} for a in range(9)])
+    rival, taken = begun("optuna-gp", setting(few))
+    (last,) = set(few.enumerate().keys().tolist()) - taken
+    assert few.designs([few.design(rival.ask().design)]).keys().tolist() == [last]
+
+
 @pytest.mark.parametrize("name", ["optuna-tpe", "optuna-nsga2", "pymoo-nsga2"])
 def test_a_library_without_models_of_the_objectives_predicts_nothing(name: str) -> None:
     rival, _ = begun(name, setting(GRID, n_initial=4))
