@@ -14,7 +14,7 @@ from flexibo.compare.problems.base import Problem
 from flexibo.errors import missing_extra
 from flexibo.experiments.landscape import logarithmic
 from flexibo.experiments.making import target_region
-from flexibo.experiments.measures import AXES, REAL_COST, CostAxis, equal_limit, state_at
+from flexibo.experiments.measures import AXES, REAL_COST, CostAxis, equal_limit, error_at, measures_of, state_at
 from flexibo.experiments.repeats import Repeat, methods_of, of_problem, problems_of
 from flexibo.objectives import Objective
 
@@ -126,11 +126,12 @@ def log_scale(ax: Axes, which: Literal["x", "y"]) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def errors(repeats: Sequence[Repeat], *, extra: Sequence[str] = ()) -> Any:
+def errors(repeats: Sequence[Repeat], *, extra: Sequence[str] = (), confirmed: bool = False) -> Any:
     """Hypervolume error against iterations, log cost and real cost: a column per problem.
 
-    Lines are means over the repeats, bands their standard errors if there are few methods; `extra` methods, which are
-    not in the paper, have dashed lines.
+    It is that of the reported designs or of those that were measured completely. Lines are means over the repeats,
+    bands their standard errors if there are few methods; `extra` methods, which are not in the paper, have dashed
+    lines.
     """
     names = problems_of(repeats)
     banded = len(methods_of(repeats)) <= MOST_BANDS
@@ -139,12 +140,13 @@ def errors(repeats: Sequence[Repeat], *, extra: Sequence[str] = ()) -> Any:
         for problem, ax in zip(names, row, strict=True):
             own = of_problem(repeats, problem)
             for method in methods_of(own):
-                error_line(ax, of_problem(own, problem, method), axis, dashed=method in extra, banded=banded)
+                line = of_problem(own, problem, method)
+                error_line(ax, line, axis, dashed=method in extra, banded=banded, confirmed=confirmed)
             log_scale(ax, "y")
             if axis is REAL_COST and _cheapest(own) < _end(own, axis):
                 log_scale(ax, "x")
             ax.set_xlabel(axis.label.format(unit=own[0].unit), fontsize="small")
-            ax.set_ylabel("hypervolume error (share)", fontsize="small")
+            ax.set_ylabel(f"{'confirmed ' if confirmed else ''}hypervolume error (share)", fontsize="small")
             if axis is AXES[0]:
                 ax.set_title(problem, fontsize="medium")
     caption(figure, _lines(repeats) + (_bands(repeats) if banded else "; standard errors are in the tables"))
@@ -162,7 +164,17 @@ def _bands(repeats: Sequence[Repeat]) -> str:
     return "; bands: ± their standard error" if len({repeat.seed for repeat in repeats}) > 1 else ""
 
 
-def error_line(ax: Axes, repeats: Sequence[Repeat], axis: CostAxis, *, dashed: bool, banded: bool) -> None:
+def error_figures(name: str, repeats: Sequence[Repeat], *, extra: Sequence[str] = ()) -> dict[str, Any]:
+    """The errors of an experiment by reported designs and, where known, by completely measured ones."""
+    return {
+        f"{name}-{'confirmed' if confirmed else 'error'}": errors(repeats, extra=extra, confirmed=confirmed)
+        for confirmed in measures_of(repeats)
+    }
+
+
+def error_line(
+    ax: Axes, repeats: Sequence[Repeat], axis: CostAxis, *, dashed: bool, banded: bool, confirmed: bool = False
+) -> None:
     """The mean error of one method's repeats on one problem; `dashed` if it is not in the paper."""
     method = repeats[0].method
     colour, marker = STYLES.get(method, (FAINT, "."))
@@ -170,7 +182,7 @@ def error_line(ax: Axes, repeats: Sequence[Repeat], axis: CostAxis, *, dashed: b
     x = np.linspace(0.0, end, STEPS)
     if axis is REAL_COST and _cheapest(repeats) < end:
         x = np.geomspace(_cheapest(repeats), end, STEPS)
-    found = np.array([[state_at(repeat, axis, place).error for place in x] for repeat in repeats])
+    found = np.array([[error_at(axis, place, confirmed=confirmed)(repeat) for place in x] for repeat in repeats])
     middle = found.mean(axis=0)
     if banded and len(found) > 1:
         half = found.std(axis=0, ddof=1) / math.sqrt(len(found))

@@ -121,6 +121,7 @@ def _moments(repeat: Repeat) -> list[dict[str, Any]]:
             "log_spent": iteration.log_spent,
             "thinking_s": f"{overhead[iteration.number]:.6g}",
             "error": iteration.error,
+            "confirmed": "" if iteration.confirmed is None else iteration.confirmed,
             "in_target": iteration.in_target,
         }
         for iteration in (repeat.iterations[number] for number in chosen)

@@ -153,10 +153,11 @@ class _RepeatProgress:
         )
 
     def judged(self, iteration: Iteration) -> Iteration:
-        """An iteration, with the error of the front after it."""
+        """An iteration, with the errors of the reported and of the measured designs after it."""
         designs = self.front()
         found = in_target(self._problem, designs, self._target)
-        return replace(iteration, error=self._problem.error(designs), in_target=found)
+        confirmed = self._problem.error(self._metered.confirmed())
+        return replace(iteration, error=self._problem.error(designs), in_target=found, confirmed=confirmed)
 
     def front(self) -> list[Design]:
         """The reported designs, without their standings: a forest would be fitted many more times for these."""
@@ -237,7 +238,9 @@ def _read(path: Path, wanted: set[str]) -> dict[str, Repeat]:
             content = json.loads(line)
         except json.JSONDecodeError:
             continue
-        if isinstance(content, dict) and content.get("key") in wanted and "repeat" in content:
+        if not isinstance(content, dict) or content.get("key") not in wanted or "repeat" not in content:
+            continue
+        if "confirmed" in content["repeat"]["iterations"]:  # repeats of earlier versions are made again
             found[content["key"]] = Repeat.from_dict(content["repeat"])
     return found
 

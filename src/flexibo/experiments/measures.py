@@ -54,9 +54,21 @@ def equal_limit(repeats: Sequence[Repeat], axis: CostAxis) -> float:
 Measure: TypeAlias = Callable[[Repeat], float]
 
 
-def error_at(axis: CostAxis, limit: float) -> Measure:
-    """The hypervolume error at a limit."""
-    return lambda repeat: state_at(repeat, axis, limit).error
+def error_at(axis: CostAxis, limit: float, *, confirmed: bool = False) -> Measure:
+    """The hypervolume error at a limit, of the reported designs or of those that were measured completely."""
+    return lambda repeat: error_of(state_at(repeat, axis, limit), confirmed=confirmed)
+
+
+def error_of(iteration: Iteration, *, confirmed: bool) -> float:
+    """The error of an iteration; NaN if it is not known."""
+    error = iteration.confirmed if confirmed else iteration.error
+    return math.nan if error is None else error
+
+
+def measures_of(repeats: Sequence[Repeat]) -> tuple[bool, ...]:
+    """Whether errors are judged by completely measured designs: by reported ones, and by measured ones if known."""
+    known = all(repeat.iterations[-1].confirmed is not None for repeat in repeats)
+    return (False, True) if known else (False,)
 
 
 def targets_at(axis: CostAxis, limit: float) -> Measure:

@@ -56,6 +56,7 @@ class Iteration:
         values: The true values of the design, in the users' directions; empty for number 0.
         error: The hypervolume error of the reported front.
         in_target: The number of designs of that front in the target region.
+        confirmed: The hypervolume error of the designs of which every objective was measured; None if it is not known.
     """
 
     number: int
@@ -69,6 +70,7 @@ class Iteration:
     values: tuple[float, ...]
     error: float
     in_target: int
+    confirmed: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

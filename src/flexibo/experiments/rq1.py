@@ -112,7 +112,7 @@ def _behaviour(repeats: Sequence[Repeat]) -> list[ResultTable]:
 def figures(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Figures:
     """Errors, fronts and behaviour."""
     return {
-        "rq1-error": drawing.errors(repeats),
+        **drawing.error_figures("rq1", repeats),
         "rq1-fronts": drawing.fronts(repeats, problems),
         "rq1-behaviour": drawing.behaviour(repeats),
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import product
 
 from flexibo.compare.problems.base import Problem
 from flexibo.experiments import drawing
@@ -18,6 +19,7 @@ from flexibo.experiments.measures import (
     iterations_at,
     limits,
     mean,
+    measures_of,
     percent,
     shown,
     values_of,
@@ -38,6 +40,9 @@ from flexibo.experiments.standard_tables import (
 BASELINES = ("pesmo", "pesmo-dec", "pal", "parego", "smsego", "ca-mobo")
 EXTRA = ("flexibo",)
 """The default method of flexibo: shown for comparison, not part of the paper's claims."""
+
+KINDS, WAYS = ("", "confirmed, "), ("charged", "free")
+"""Which designs count, and whether readings cost anything, in the headings of a table."""
 
 NOTES = (
     "With readings free, only evaluations of the most expensive objective are charged, as in the authors' records, "
@@ -128,21 +133,23 @@ def _resources(repeats: Sequence[Repeat]) -> ResultTable:
 
 
 def _free_readings(repeats: Sequence[Repeat]) -> list[ResultTable]:
-    """The errors of each problem at equal cost, with readings charged and free."""
+    """The errors of each problem at equal cost, with readings charged and free, and the confirmed ones where known."""
     ends = {axis: limits(repeats, axis, extra=EXTRA) for axis in (REAL_COST, FREE_COST)}
+    known = measures_of(repeats)
     tables = []
     for problem in problems_of(repeats):
         rows, idle = [], ""
         for method in methods_of(repeats):
             cells = []
-            for axis, places in ends.items():
+            for confirmed, (axis, places) in product(known, ends.items()):
                 counts = values_of(repeats, problem, method, iterations_at(axis, places[problem]))
                 mark = IDLE if min(counts) == 0 else ""
                 idle = IDLE_NOTE if mark else idle
-                cells.append(shown(values_of(repeats, problem, method, error_at(axis, places[problem]))) + mark)
+                measure = error_at(axis, places[problem], confirmed=confirmed)
+                cells.append(shown(values_of(repeats, problem, method, measure)) + mark)
             rows.append((marked(method, EXTRA), *cells))
         note = " ".join(filter(None, (extra_note(repeats, EXTRA), idle)))
-        headings = ("method", "readings charged", "readings free")
+        headings = ("method", *(f"{kind}readings {way}" for kind, way in product(KINDS[: len(known)], WAYS)))
         tables.append(ResultTable(f"{problem}: hypervolume error at equal cost", headings, tuple(rows), note=note))
     return tables
 
@@ -150,7 +157,7 @@ def _free_readings(repeats: Sequence[Repeat]) -> list[ResultTable]:
 def figures(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Figures:
     """Errors, fronts, and the use of resources."""
     return {
-        "rq2-error": drawing.errors(repeats, extra=EXTRA),
+        **drawing.error_figures("rq2", repeats, extra=EXTRA),
         "rq2-fronts": drawing.fronts(repeats, problems),
         "rq2-resources": drawing.resources(repeats, limits(repeats, REAL_COST, extra=EXTRA)),
     }

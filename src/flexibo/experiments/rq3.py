@@ -28,7 +28,7 @@ def evaluate(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Expe
 
 def figures(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Figures:
     """Errors and fronts."""
-    return {"rq3-error": drawing.errors(repeats), "rq3-fronts": drawing.fronts(repeats, problems)}
+    return {**drawing.error_figures("rq3", repeats), "rq3-fronts": drawing.fronts(repeats, problems)}
 
 
 RQ3 = Experiment("rq3", "Gaussian processes or random forests as FlexiBO's models?", (OURS, FOREST), evaluate, figures)

@@ -24,6 +24,7 @@ def made_up(
     front: tuple[tuple[float, float], ...] = ((0.5, 0.5),),
     values: tuple[float, float] = (0.5, 0.5),
     stopped: str = "",
+    confirmed: Sequence[float] = (),
 ) -> Repeat:
     """A repeat with these errors after its iterations, of which expensive ones cost 100 s and cheap ones 10 s."""
     prices = {"expensive": 100.0, "cheap": 10.0}
@@ -36,8 +37,9 @@ def made_up(
         volume, own = (10.0, gain) if number else (None, None)
         seconds = thinking if number else 0.0
         place = values if number else ()
+        measured = confirmed[number] if confirmed else None
         iterations.append(
-            Iteration(number, names, costs, spent, log_spent, seconds, volume, own, place, error, in_target)
+            Iteration(number, names, costs, spent, log_spent, seconds, volume, own, place, error, in_target, measured)
         )
     return Repeat(problem, method, seed, ("expensive", "cheap"), (100.0, 10.0), "s", tuple(iterations), front, stopped)
 

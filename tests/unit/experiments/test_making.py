@@ -64,6 +64,15 @@ def test_the_last_iteration_is_judged_by_the_reported_front() -> None:
     assert made.iterations[-1].error == pytest.approx(1 - found / problem.best)
 
 
+def test_iterations_are_judged_by_what_was_measured_completely_too() -> None:
+    problem = toy()
+    metered = MeteredProblem(problem, seed=0)
+    coupled, decoupled = repeat(problem, "parego", 0, TINY, metered=metered), repeat(problem, "flexibo-gp-log", 0, TINY)
+    assert coupled.iterations[-1].confirmed == pytest.approx(problem.error(metered.confirmed()))
+    assert all(one.confirmed == pytest.approx(one.error) for one in coupled.iterations)
+    assert all(one.confirmed is not None for one in decoupled.iterations)
+
+
 def test_only_what_a_method_does_is_timed() -> None:
     moments = iter(range(10**6))
     made = repeat(toy(), "parego", 0, TINY, clock=lambda: float(next(moments)))

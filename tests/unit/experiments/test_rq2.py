@@ -93,3 +93,15 @@ def test_with_readings_free_a_method_that_reads_much_has_more_iterations_at_equa
     assert cells["pesmo"] == ("0.5", "0.5")
     few = twice(rq2.OURS, [1, 0.4, 0.3], bought=[["cheap"], ["cheap"]])
     assert line_about(rq2.evaluate([*few, *others()], {}), "seven", "readings free").verdict == "Undecided"
+
+
+def test_confirmed_errors_are_shown_with_readings_charged_and_free() -> None:
+    ours = twice(rq2.OURS, [1, 0.3, 0.2], bought=[["cheap"], ["expensive"]], confirmed=[1, 1, 0.7])
+    table = rq2.evaluate([*ours, *others(confirmed=[1, 0.6, 0.6])], {}).tables[-1]
+    assert table.headings[1:] == (
+        "readings charged",
+        "readings free",
+        "confirmed, readings charged",
+        "confirmed, readings free",
+    )
+    assert table.rows[0] == (rq2.OURS, "0.2", "0.2", "0.7", "0.7")

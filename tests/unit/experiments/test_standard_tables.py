@@ -35,6 +35,20 @@ def test_errors_are_shown_after_all_iterations_and_at_both_equal_costs() -> None
     assert rows([*ours, *theirs], 0) == {OURS: ("0.4",) * 3, "pal": ("0.1", "0.3", "0.8")}
 
 
+def test_confirmed_errors_have_a_table_and_claims_of_their_own_where_they_are_known() -> None:
+    ours = twice(OURS, [1, 0.2], confirmed=[1, 0.9])
+    theirs = twice("pal", [1, 0.5], confirmed=[1, 0.5])
+    assert [table.title.partition(" (")[0] for table in standings_tables([*ours, *theirs])[:2]] == [
+        "p: hypervolume error",
+        "p: confirmed hypervolume error",
+    ]
+    assert rows([*ours, *theirs], 1) == {OURS: ("0.9",) * 3, "pal": ("0.5",) * 3}
+    claims = error_claims([*ours, *theirs], "Ours is best")
+    assert [claim.verdict for claim in claims] == ["Agrees", "Does not agree"] * 2
+    assert ["by confirmed designs" in claim.paper for claim in claims] == [False, True] * 2
+    assert len(error_claims([*ours, *twice("pal", [1, 0.5])], "Ours is best")) == 2
+
+
 def test_designs_and_iterations_are_counted_at_equal_cost() -> None:
     ours = twice(OURS, [1, 0.6, 0.5], bought=[["cheap"]] * 2, in_target=4)
     theirs = twice("pal", [1, 0.8, 0.3], bought=[["cheap"], ["expensive"]], in_target=1)
