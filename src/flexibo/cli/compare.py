@@ -85,6 +85,18 @@ def compare(
         typer.Option(help="The error that the printed tables show; results.csv and report.html have all of them."),
     ] = MeasureChoice.confirmed,
     count_thinking: Annotated[bool, typer.Option("--count-thinking", help=THINKING)] = False,
+    fewest_seeds: Annotated[
+        int,
+        typer.Option(
+            min=1, help="A contestant with fewer seeds on a problem is not its best other; with 1, everybody may be."
+        ),
+    ] = 3,
+    other_seeds: Annotated[
+        bool,
+        typer.Option(
+            "--other-seeds", help="Choose the best other of each problem and seed on the other seeds, not afterwards."
+        ),
+    ] = False,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Run other libraries even if their results are included in flexibo.")
     ] = False,
@@ -98,7 +110,7 @@ def compare(
     chosen = _chosen(suite, problems, methods, rivals, seeds, budget, initial, from_scratch=from_scratch)
     console = output_console()
     runs = _runs(chosen, out, jobs or os.cpu_count() or 1, console, stored=not fresh, make=not finished)
-    found = verdict(chosen, runs, count_overhead=count_thinking)
+    found = verdict(chosen, runs, count_overhead=count_thinking, fewest=fewest_seeds, other_seeds=other_seeds)
     for table in found.tables(measure.value):
         console.print(table)
         console.print()

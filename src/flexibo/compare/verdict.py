@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from flexibo.compare.report.tables import (
     error_table,
     goals_table,
     ranking_table,
+    suggestions_table,
     summary_table,
 )
 from flexibo.compare.report.text_table import TextTable
@@ -23,7 +25,7 @@ from flexibo.compare.rivals import RIVALS
 from flexibo.compare.runs import MEASURES, Allowance, Measure, Run
 from flexibo.compare.statistics.errors import OverheadPrices
 from flexibo.compare.statistics.goals import SHARES_SHOWN, GoalResult, goal_results
-from flexibo.compare.statistics.ranking import AgainstBest, Ranking, against_best, ranking
+from flexibo.compare.statistics.ranking import FEWEST_SEEDS, AgainstBest, Ranking, against_best, ranking
 from flexibo.compare.stored_results import describe, stored_runs
 from flexibo.compare.suites import Suite
 
@@ -53,7 +55,7 @@ class Verdict:
         prices: The price of the overhead on each problem; None if the overhead costs nothing.
         judgements: By measure, confirmed errors first.
         groups: The group of each problem.
-        goals: How far the goals of the suite were reached.
+        goals: How far the goals of the suite were reached, by measure.
     """
 
     suite: Suite
@@ -62,12 +64,12 @@ class Verdict:
     prices: OverheadPrices | None
     judgements: Mapping[Measure, Judgement]
     groups: Mapping[str, str]
-    goals: tuple[GoalResult, ...] = ()
+    goals: Mapping[Measure, tuple[GoalResult, ...]] = field(default_factory=dict)
 
     def tables(self, measure: Measure = "confirmed") -> list[Any]:
         """The tables for a terminal, to be printed with rich: a summary by all measures, the others by one."""
         errors = error_table(self.runs, self.suite.methods, measure=measure, prices=self.prices)
-        return [errors, *self._summary(), *self._of(measure), *self._goals()]
+        return [errors, *self._summary(), *self._of(measure), *self._goals(measure), *self._suggestions()]
 
     def notes(self) -> list[str]:
         """What a reader of the results must know."""
@@ -80,7 +82,7 @@ class Verdict:
                 notes.append(f"{name}: {' '.join(parts)}")
         limited = sorted({*self.suite.methods, *self.suite.rivals} & self.suite.limits.keys())
         notes += [f"{name} is slow: it {self.suite.limits[name].description(self.suite.seeds)}." for name in limited]
-        if self.prices is not None or any(result.goal.counts_overhead for result in self.goals):
+        if self.prices is not None or any(goal.counts_overhead for goal in self.suite.goals):
             where = "" if self.prices is not None else " in the goals that say so"
             notes.append(
                 f"The overhead of the optimiser counts as cost{where}, with {CHEAPEST_SECONDS:g} s for the cheapest "
@@ -105,8 +107,8 @@ class Verdict:
                 "budget": f"{self.suite.allowance.budget:g} mean full evaluations",
                 "command": command,
             },
-            summary=[*self._summary(), *self._goals()],
-            tables={measure: self._of(measure) for measure in self.judgements},
+            summary=[*self._summary(), *self._suggestions()],
+            tables={measure: [*self._of(measure), *self._goals(measure)] for measure in self.judgements},
             notes=self.notes(),
         )
 
@@ -131,8 +133,12 @@ class Verdict:
         )
         return [*rankings, *against]
 
-    def _goals(self) -> list[TextTable]:
-        return [goals_table(self.goals, self.ours)] if self.goals else []
+    def _suggestions(self) -> list[TextTable]:
+        table = suggestions_table(self.runs, self.groups)
+        return [] if table is None else [table]
+
+    def _goals(self, measure: Measure) -> list[TextTable]:
+        return [goals_table(found, self.ours, measure)] if (found := self.goals.get(measure)) else []
 
 
 def _initial_designs(allowance: Allowance) -> str:
@@ -155,10 +161,18 @@ def _origin(rival: str, runs: Sequence[Run], allowance: Allowance) -> str:
     return f"{n} of its {len(own)} runs are stored ones, made with {made.versions} on {made.machine}." if n else ""
 
 
-def verdict(suite: Suite, runs: Sequence[Run], *, count_overhead: bool = False) -> Verdict:
+def verdict(
+    suite: Suite,
+    runs: Sequence[Run],
+    *,
+    count_overhead: bool = False,
+    fewest: int = FEWEST_SEEDS,
+    other_seeds: bool = False,
+) -> Verdict:
     """What the runs of a suite show about its first method; the overhead of the optimiser may count as cost.
 
-    The others are all contestants that are not the default method, if the first one is.
+    The others are all contestants that are not the default method, if the first one is. How the best of them is chosen
+    (`fewest`, `other_seeds`) is said in `against_best`; goals have its defaults.
     """
     ours = (*suite.methods, *suite.rivals)[0]
     prices = overhead_prices(suite) if count_overhead or suite.goals else {}
@@ -170,12 +184,17 @@ def verdict(suite: Suite, runs: Sequence[Run], *, count_overhead: bool = False) 
         if name in present and not (is_default(name) and is_default(ours))
     ]
     groups = {name: find_problem(name).group for name in suite.problems}
+    compared = partial(against_best, prices=counted, fewest=fewest, other_seeds=other_seeds)
     judgements = {
         measure: judgement
         for measure in MEASURES
-        if (judgement := _judgement(runs, ours, others, suite.rivals, measure, counted)) is not None
+        if (judgement := _judgement(runs, ours, others, suite.rivals, compared, measure, counted)) is not None
     }
-    goals = goal_results(suite.goals, runs, ours, others, groups=groups, prices=prices)
+    goals = {
+        measure: goal_results(suite.goals, runs, ours, others, groups=groups, prices=prices, measure=measure)
+        for measure in judgements
+        if suite.goals
+    }
     return Verdict(suite, tuple(runs), ours, counted, judgements, groups, goals)
 
 
@@ -184,6 +203,7 @@ def _judgement(
     ours: str,
     others: Sequence[str],
     rivals: Sequence[str],
+    compared: Callable[..., AgainstBest],
     measure: Measure,
     prices: OverheadPrices | None,
 ) -> Judgement | None:
@@ -200,9 +220,7 @@ def _judgement(
     return Judgement(
         ranking(judged, SHARES_SHOWN[-1], ours=ours, measure=measure, prices=prices),
         {
-            name: tuple(
-                against_best(judged, ours, methods, share, measure=measure, prices=prices) for share in SHARES_SHOWN
-            )
+            name: tuple(compared(judged, ours, methods, share, measure=measure) for share in SHARES_SHOWN)
             for name, methods in sets.items()
             if methods and (name == "contestant" or methods != sets["contestant"])
         },

@@ -65,6 +65,18 @@ def test_a_measure_that_nobody_has_is_left_out_and_each_has_its_own_judgement() 
     assert list(verdict(suite(("flexibo", "ehvi")), both()).judgements) == ["confirmed"]
 
 
+def test_few_seeds_may_count_and_the_best_may_be_chosen_on_other_seeds() -> None:
+    runs = [*both(), *(made("slow", seed, 0.05) for seed in range(2))]
+    asked = suite(("flexibo", "ehvi", "slow"))
+    usual, few, elsewhere = (
+        verdict(asked, runs, **given).judgements["confirmed"].against["contestant"][-1]
+        for given in ({}, {"fewest": 1}, {"fewest": 1, "other_seeds": True})
+    )
+    assert [one.ratio.value for one in (usual, few)] == pytest.approx([2.0, 4.0])
+    assert elsewhere.ratio.value == pytest.approx((4.0**2 * 2.0**4) ** (1 / 6))
+    assert elsewhere.problems[0].chosen == "ehvi"
+
+
 def test_the_default_method_with_other_settings_is_no_other() -> None:
     runs = [*both(), *(made("flexibo+gp-plain", seed, 0.05) for seed in range(6))]
     names = ("flexibo", "flexibo+gp-plain", "ehvi")
@@ -113,8 +125,8 @@ def test_a_suite_with_goals_has_a_verdict_on_them(tmp_path: Path) -> None:
     runs += [made("ehvi", seed, 0.3, overhead_s=2_000.0) for seed in range(6)]
     asked = replace(suite(("flexibo", "ehvi")), goals=tuple(replace(goal, group=None) for goal in STANDARD_GOALS[:4]))
     found = verdict(asked, runs)
-    assert [one.must_met for one in found.goals] == [True, True, True, False]
-    free, counted = (found.goals[i].results[-1] for i in (0, 2))
+    assert [one.must_met for one in found.goals["confirmed"]] == [True, True, True, False]
+    free, counted = (found.goals["confirmed"][i].results[-1] for i in (0, 2))
     assert free == found.judgements["confirmed"].against["contestant"][-1]
     assert counted.ratio.value < free.ratio.value == pytest.approx(2 / 3)
     assert any("goals" in note and "overhead" in note for note in found.notes())
@@ -124,4 +136,8 @@ def test_a_suite_with_goals_has_a_verdict_on_them(tmp_path: Path) -> None:
     assert "Goals of flexibo" in console.export_text()
     found.write(tmp_path / "report.html", "flexibo compare")
     assert "missed by" in (tmp_path / "report.html").read_text()
+    assert "model" not in found.goals
+    squares = [replace(run, moments=tuple(replace(m, model=m.confirmed**2) for m in run.moments)) for run in runs]
+    ratio = verdict(asked, squares).goals["model"][0].results[-1].ratio.value
+    assert ratio == pytest.approx(4 / 9)
     assert not verdict(suite(("flexibo", "ehvi")), runs).goals

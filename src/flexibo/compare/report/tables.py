@@ -10,7 +10,7 @@ from rich.text import Text
 from flexibo._internal.text import printable_line
 from flexibo.compare.problems.base import GROUPS
 from flexibo.compare.report.text_table import BEST, STRONG, WORSE, MethodsByProblem, TextTable
-from flexibo.compare.runs import Measure, Run
+from flexibo.compare.runs import Measure, Run, Suggestions
 from flexibo.compare.statistics.errors import FLOOR, MeanError, OverheadPrices, errors, mean_errors
 from flexibo.compare.statistics.goals import SHARES_JUDGED, SHARES_SHOWN, GoalResult
 from flexibo.compare.statistics.ranking import AgainstBest, RankedMethod, Ranking
@@ -204,10 +204,13 @@ def _interval_notes(results: Sequence[AgainstBest]) -> list[str]:
     number = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
     if seeds[-1] < 2:
         return []
+    choice = "The best other is the best with these seeds, which favours it; the lower end of an interval is that of "
+    choice += "the best chosen on other seeds."
+    if results[-1].other_seeds:
+        choice = "The best other is chosen for each seed on the other seeds; on a problem the most frequent is named."
     return [
         f"In parentheses {results[-1].level:.0%} intervals, {number} seeds per problem. Ahead: the whole interval is "
-        "below 1; behind: above 1. The best other is the best with these seeds, which favours it; the lower end of an "
-        "interval is that of the best chosen on other seeds."
+        f"below 1; behind: above 1. {choice}"
     ]
 
 
@@ -227,7 +230,42 @@ def _against_notes(results: Sequence[AgainstBest]) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def goals_table(results: Sequence[GoalResult], ours: str) -> TextTable:
+def suggestions_table(runs: Iterable[Run], groups: Mapping[str, str]) -> TextTable | None:
+    """What became of the suggestions of third-party optimisers, by group of problems; None if they were not counted."""
+    counted: dict[tuple[str, str], list[Suggestions]] = {}
+    for run in runs:
+        if (counts := run.moments[-1].suggestions) is not None:
+            counted.setdefault((run.method, groups.get(run.problem, "")), []).append(counts)
+    order = [*GROUPS, *sorted({*groups.values()} - GROUPS.keys())]
+    rows = []
+    for method, group in sorted(counted, key=lambda key: (key[0], order.index(key[1]))):
+        own = counted[method, group]
+        suggested, replaced, failed = (
+            sum(getattr(one, name) for one in own) for name in ("suggested", "replaced", "failed")
+        )
+        options = sum(one.changed_options for one in own) / replaced if replaced else 0.0
+        shares = (f"{100 * count / suggested:.0f}" if suggested else NOTHING for count in (replaced, failed))
+        changed = f"{options:.1f}" if replaced else NOTHING
+        replaced_share, failed_share = shares
+        cells = (f"{len(own)}", f"{suggested}", replaced_share, changed, failed_share)
+        rows.append((printable_line(method), GROUPS.get(group, group), *cells))
+    if not rows:
+        return None
+    return TextTable(
+        "Suggestions of other libraries that could not be measured",
+        ("contestant", "group", "runs", "suggested", "replaced %", "options changed", "failed %"),
+        tuple(rows),
+        (
+            "Replaced: the nearest design that can be measured took its place, which differs in so many options on "
+            "average. Failed: the library raised an error, and a random design was measured.",
+        ),
+        {},
+        (0, 1),
+        merged=1,
+    )
+
+
+def goals_table(results: Sequence[GoalResult], ours: str, measure: Measure = "confirmed") -> TextTable:
     """The goals of our method, one per row, and how far they were reached."""
     styles = {
         (i, j): BEST if met else WORSE
@@ -236,7 +274,7 @@ def goals_table(results: Sequence[GoalResult], ours: str) -> TextTable:
         for j, met in ((4, one.must_met), (5, one.aim_met))
     }
     return TextTable(
-        f"Goals of {printable_line(ours)}, by confirmed errors",
+        f"Goals of {printable_line(ours)}, by {measure} errors",
         ("goal", *(f"at {share:.0%}" for share in SHARES_SHOWN), "must", "aim"),
         tuple(map(_goal_row, results)),
         _goal_notes(results),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from flexibo._internal.text import printable_line
 from flexibo.compare.problems.base import GROUPS
-from flexibo.compare.runs import Run
+from flexibo.compare.runs import Measure, Run
 from flexibo.compare.statistics.errors import ROUNDING, OverheadPrices
 from flexibo.compare.statistics.ranking import AgainstBest, against_best
 
@@ -18,7 +18,7 @@ SHARES_JUDGED = (0.5, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """Something that our method must reach by confirmed errors: at most `must`, better `aim`.
+    """Something that our method must reach: at most `must`, better `aim`.
 
     Attributes:
         other: The method that ours is compared with; None for the best other method of each problem.
@@ -91,23 +91,27 @@ def goal_results(
     *,
     groups: Mapping[str, str],
     prices: OverheadPrices,
+    measure: Measure = "confirmed",
 ) -> tuple[GoalResult, ...]:
     """How far each goal was reached, given the others, and the group and the price of overhead of each problem."""
+    runs = [run for run in runs if run.moments[0].error(measure) is not None]
     found: dict[tuple[str | None, str | None, bool], tuple[AgainstBest, ...]] = {}
     for goal in goals:
         key = goal.other, goal.group, goal.counts_overhead
         if key not in found:
             own = [run for run in runs if goal.group in (None, groups.get(run.problem))]
             rivals = {*others} if goal.other is None else {goal.other} - {ours}
-            found[key] = _compared(own, ours, rivals, prices if goal.counts_overhead else None)
+            found[key] = _compared(own, ours, rivals, prices if goal.counts_overhead else None, measure)
     return tuple(GoalResult(goal, found[goal.other, goal.group, goal.counts_overhead]) for goal in goals)
 
 
 def _compared(
-    runs: Sequence[Run], ours: str, others: Collection[str], prices: OverheadPrices | None
+    runs: Sequence[Run], ours: str, others: Collection[str], prices: OverheadPrices | None, measure: Measure
 ) -> tuple[AgainstBest, ...]:
     """Our method against the best of the others; empty if no problem has runs of both."""
     mine = {(run.problem, run.seed) for run in runs if run.method == ours}
     if not any((run.problem, run.seed) in mine for run in runs if run.method in others):
         return ()
-    return tuple(against_best(runs, ours, sorted(others), share, prices=prices) for share in SHARES_SHOWN)
+    return tuple(
+        against_best(runs, ours, sorted(others), share, measure=measure, prices=prices) for share in SHARES_SHOWN
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -71,7 +72,8 @@ class AgainstBestOnProblem:
 
     Every other method is judged on the seeds that it has in common with ours; the best is the one to which our ratio is
     greatest. `separate` tells whether there are enough seeds to choose it on one half and judge it on the other too,
-    which gives the lower end of the interval. Methods with too few seeds in common are left out.
+    which gives the lower end of the interval. Methods with too few seeds in common are left out. If the best is chosen
+    on other seeds, it may differ from seed to seed; `chosen` is the most frequent one.
     """
 
     problem: str
@@ -87,7 +89,10 @@ class AgainstBestOnProblem:
 
 @dataclass(frozen=True, slots=True)
 class AgainstBest:
-    """Our method against the best other one: by problem, and the geometric mean over problems."""
+    """Our method against the best other one: by problem, and the geometric mean over problems.
+
+    `other_seeds` tells whether the best was chosen, for each seed, on the others.
+    """
 
     share: float
     ours: str
@@ -95,6 +100,7 @@ class AgainstBest:
     level: float
     ratio: Ratio
     problems: tuple[AgainstBestOnProblem, ...]
+    other_seeds: bool = False
 
     @property
     def behind(self) -> tuple[str, ...]:
@@ -173,6 +179,7 @@ def against_best(
     measure: Measure = "confirmed",
     prices: OverheadPrices | None = None,
     fewest: int = FEWEST_SEEDS,
+    other_seeds: bool = False,
     level: float = LEVEL,
 ) -> AgainstBest:
     """Our floored errors over those of the best other method of each problem.
@@ -184,6 +191,9 @@ def against_best(
     often (``python -m benchmarks.coverage``). With fewer than `FEWEST_SEEDS` common seeds both ends favour the other.
     A method with few seeds is compared on these, and takes none from the others.
 
+    With `other_seeds`, the best is chosen for each seed on all others, as if it had to be known beforehand: a single
+    ratio without the bias of the choice afterwards, with both ends of its interval.
+
     Args:
         runs: In any order.
         ours: Our method.
@@ -193,6 +203,7 @@ def against_best(
         prices: See `errors`.
         fewest: A method is left out of a problem if it has fewer seeds in common with ours there, unless no method has
             that many.
+        other_seeds: Whether the best is chosen for each seed on the other seeds.
         level: The confidence level of the intervals.
     """
     found = errors(runs, share, measure=measure, prices=prices)
@@ -206,12 +217,13 @@ def against_best(
         if most:
             kept = {m: own for m, own in logs.items() if len(own) >= min(fewest, most)}
             left_out = tuple(m for m in logs if m not in kept)
-            judged.append(_on_problem(problem, by_method, ours, kept, left_out, level))
+            on_problem = _on_problem_elsewhere if other_seeds and most > 1 else _on_problem
+            judged.append(on_problem(problem, by_method, ours, kept, left_out, level))
     if not judged:
         raise InvalidValueError(
             f"Method {ours!r} shares no problem and seed with another; there is nothing to compare."
         )
-    return AgainstBest(share, ours, others, level, _mean(judged, level), tuple(judged))
+    return AgainstBest(share, ours, others, level, _mean(judged, level), tuple(judged), other_seeds)
 
 
 def _mean(judged: Sequence[AgainstBestOnProblem], level: float) -> Ratio:
@@ -243,6 +255,35 @@ def _on_problem(
         left_out=left_out,
         logs=logs[chosen],
         lower=lower,
+    )
+
+
+def _on_problem_elsewhere(
+    problem: str,
+    by_method: Mapping[str, Mapping[int, float]],
+    ours: str,
+    logs: Mapping[str, LogRatios],
+    left_out: tuple[str, ...],
+    level: float,
+) -> AgainstBestOnProblem:
+    """The same with the best of each seed chosen on the other seeds; some method has two seeds or more."""
+    chosen: dict[int, str] = {}
+    for seed in sorted(set().union(*logs.values())):
+        elsewhere = {m: {s: v for s, v in own.items() if s != seed} for m, own in logs.items() if seed in own}
+        if known := {m: own for m, own in elsewhere.items() if own}:
+            chosen[seed] = _hardest(known)
+    found = {seed: logs[method][seed] for seed, method in chosen.items()}
+    best = {seed: by_method[method][seed] for seed, method in chosen.items()}
+    return AgainstBestOnProblem(
+        problem=problem,
+        ours=geometric_mean(floored(by_method[ours], found)),
+        best=geometric_mean(floored(best)),
+        chosen=Counter(chosen.values()).most_common(1)[0][0],
+        ratio=mean_ratio([found], level=level),
+        separate=True,
+        left_out=left_out,
+        logs=found,
+        lower=found,
     )
 
 

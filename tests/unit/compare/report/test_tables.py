@@ -13,10 +13,11 @@ from flexibo.compare.report.tables import (
     error_table,
     goals_table,
     ranking_table,
+    suggestions_table,
     summary_table,
 )
 from flexibo.compare.report.text_table import TextTable
-from flexibo.compare.runs import Moment, Run
+from flexibo.compare.runs import Moment, Run, Suggestions
 from flexibo.compare.statistics.goals import Goal, GoalResult
 from flexibo.compare.statistics.ranking import AgainstBest, against_best, ranking
 from flexibo.compare.statistics.ratios import Ratio
@@ -276,3 +277,13 @@ def test_names_are_never_read_as_markup() -> None:
 def test_nothing_to_show_is_refused() -> None:
     with pytest.raises(InvalidValueError, match="result"):
         compared([])
+
+
+def test_replaced_and_failed_suggestions_are_shown_by_contestant_and_group() -> None:
+    counts = Suggestions(20, 5, 15, 1)
+    rival = run("q", "ehvi", 0, 0.1)
+    rival = replace(rival, moments=tuple(replace(m, suggestions=counts) for m in rival.moments))
+    table = suggestions_table([run("q", "flexibo", 0, 0.1), rival, replace(rival, seed=1)], {"q": "recorded"})
+    assert table is not None
+    assert table.rows == (("ehvi", "recorded tables", "2", "40", "25", "3.0", "5"),)
+    assert suggestions_table([run("q", "flexibo", 0, 0.1)], {"q": "recorded"}) is None

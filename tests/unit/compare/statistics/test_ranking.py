@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections.abc import Mapping, Sequence
@@ -220,6 +221,20 @@ def test_an_other_with_too_few_seeds_is_left_out_and_named() -> None:
     assert (one.chosen, one.left_out, one.ratio.seeds) == ("a", ("slow",), 8)
     (kept,) = against_best(runs, "ours", None, 1.0, fewest=1).problems
     assert (kept.chosen, kept.left_out, kept.ratio.seeds, kept.separate) == ("slow", (), 2, False)
+
+
+def test_the_best_other_may_be_chosen_on_the_other_seeds() -> None:
+    """Each is lucky once: afterwards one of them looks better than both are on other seeds."""
+    lucky = {"ours": [0.1] * 4, "a": [0.01, 0.2, 0.2, 0.2], "b": [0.15, 0.15, 0.15, 0.15]}
+    (after,) = against_best(table({"p": lucky}), "ours", None, 1.0).problems
+    result = against_best(table({"p": lucky}), "ours", None, 1.0, other_seeds=True)
+    (one,) = result.problems
+    assert (after.chosen, one.chosen, result.other_seeds) == ("a", "a", True)
+    # On seeds 1 to 3 the lucky seed 0 decides for a; without it b is the best.
+    assert one.logs == pytest.approx({0: math.log(0.1 / 0.15), 1: math.log(0.5), 2: math.log(0.5), 3: math.log(0.5)})
+    assert one.ratio.value < after.ratio.value
+    single = against_best(table({"p": {"ours": [0.1], "a": [0.2]}}), "ours", None, 1.0, other_seeds=True)
+    assert single.ratio.value == pytest.approx(0.5)
 
 
 def test_others_with_disjoint_seeds_are_each_judged_on_their_own() -> None:
