@@ -58,6 +58,7 @@ class EnergyReading:
         seconds_total: The time of the measurement itself, with warm-up.
         is_estimate: Whether the joules are calculated instead of measured.
         meter: The name of the meter.
+        call_spread: The interquartile range of the times of single calls over their median; None for a single call.
     """
 
     joules: float
@@ -72,6 +73,7 @@ class EnergyReading:
     seconds_total: float
     is_estimate: bool
     meter: str
+    call_spread: float | None = None
 
 
 def measure(
@@ -119,14 +121,14 @@ def measure(
     run = _MeteredWork(work, meter, clock, synchronise)
     end = math.inf if limit_seconds is None else start + limit_seconds
     with _without_collections():
-        call_seconds, marks = run.marks(repeats, most, window_seconds, warm_up_seconds, end)
+        calls, marks = run.marks(repeats, most, window_seconds, warm_up_seconds, end)
     windows = _windows(marks, count)
     joules = [window.joules for window in windows]
     return EnergyReading(
         joules=median(joules),
         joules_above_idle=None if idle_watts is None else median(window.above(idle_watts) for window in windows),
         seconds=median(window.seconds for window in windows),
-        call_seconds=call_seconds,
+        call_seconds=median(calls),
         watts=median(window.joules / window.seconds for window in windows),
         idle_watts=idle_watts,
         spread=_spread(joules),
@@ -135,6 +137,7 @@ def measure(
         seconds_total=clock() - start,
         is_estimate=meter.is_estimate,
         meter=meter.name,
+        call_spread=_spread(calls),
     )
 
 
@@ -210,20 +213,20 @@ class _MeteredWork:
 
     def marks(
         self, repeats: int, most: int, window_seconds: float | None, warm_up_seconds: float, end: float
-    ) -> tuple[float, list[_Mark]]:
-        """The time of one call, and the marks between windows, at least two; none starts that would end after `end`."""
+    ) -> tuple[list[float], list[_Mark]]:
+        """Times of single calls, and the marks between windows, two or more; none starts that would end after `end`."""
         before = self._mark()
         first = self._marked_call()  # it loads, compiles and allocates: a window only if no other fits
         times: list[float] = []
         if first.seconds - before.seconds >= self._shortest_window(window_seconds):
             if 2 * first.seconds - before.seconds > end:
-                return first.seconds - before.seconds, self._risen(before, first)
+                return [first.seconds - before.seconds], self._risen(before, first)
             second = self._marked_call()
             times.append(second.seconds - first.seconds)
             if second.seconds + times[0] > end:
-                return times[0], self._risen(first, second)
-        call_seconds = self._warm_up(before.seconds + warm_up_seconds, times)
-        self._pace(window_seconds, call_seconds)
+                return times, self._risen(first, second)
+        calls = self._warm_up(before.seconds + warm_up_seconds, times)
+        self._pace(window_seconds, median(calls))
         if most > repeats and window_seconds is not None:
             share = min(1.0, window_seconds / self._window_seconds)
             repeats, most = (max(1, round(share * number)) for number in (repeats, most))
@@ -232,7 +235,7 @@ class _MeteredWork:
             marks.append(self._window(marks[-1]))
             if 2 * marks[-1].seconds - marks[-2].seconds > end:
                 break
-        return call_seconds, marks
+        return calls, marks
 
     def window(self, seconds: float, nap: float) -> _Window:
         """One window of calls that take a nap each."""
@@ -250,13 +253,13 @@ class _MeteredWork:
         self._call(1)
         return self._mark()
 
-    def _warm_up(self, until: float, times: list[float]) -> float:
-        """The time of one call, after working until a time; `times` are those of earlier calls."""
+    def _warm_up(self, until: float, times: list[float]) -> list[float]:
+        """The times of the later half of the calls until a time; `times` are those of earlier calls."""
         while not times or self._clock() < until:
             before = self._clock()
             self._call(1)
             times.append(self._clock() - before)
-        return median(times[len(times) // 2 :])
+        return times[len(times) // 2 :]
 
     def _pace(self, window_seconds: float | None, call_seconds: float) -> None:
         """Set the length of a window and the number of calls between two looks at the counter."""

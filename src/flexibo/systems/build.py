@@ -16,6 +16,7 @@ from flexibo.hardware.knobs import Journal, Knob, check_free, default_path, stat
 from flexibo.systems.catalogue import PaperSystem, find_system
 from flexibo.systems.data.base import AnyDataset
 from flexibo.systems.platforms import Platform, find_platform
+from flexibo.systems.sizes import check_size, limit_of, sized
 
 if TYPE_CHECKING:
     from flexibo.systems.network_runner import NetworkRunner
@@ -39,12 +40,15 @@ class SystemRequest:
     seed: int = 0  # the seed of everything random
     longest_seconds: float | None = None  # what would take longer is not started; None: the platform's limit; inf: none
     budget_seconds: float | None = None  # of the study; the platform's limit is raised to at least a quarter of it
+    size: str = ""  # full, small or tiny; empty: the networks of version 0.1
+    encoder: Path | None = None  # the folder of a pretrained encoder for BERT; None: that of the size, if it has one
     objectives: tuple[str, ...] = ()  # empty: all; the error alone needs no meter and no knobs, energy alone no store
 
 
 def build_runner(request: SystemRequest) -> NetworkRunner:
     """The network on its platform; what is missing raises an error before anything is measured."""
     system = find_system(request.system)
+    check_size(request.size)
     if find_spec("torch") is None:
         raise missing_extra("torch", "dnn")
     from flexibo.systems.dnn import NoMeter, reads_energy, trains
@@ -56,7 +60,7 @@ def build_runner(request: SystemRequest) -> NetworkRunner:
     _check_device(platform)
     meter = _meter(platform, request) if reads else NoMeter()
     knobs = _knobs(platform, request.knobs) if reads else ()
-    task = task_of(system, _dataset(system, request), epochs=request.epochs)
+    task = task_of(system, _dataset(system, request), epochs=request.epochs, size=request.size, encoder=request.encoder)
     journal = Journal(default_path(os.environ, Path.home()), roots=platform.machine.roots)
     store = ModelStore(request.models) if request.models is not None and trains(request.objectives) else None
     longest = request.longest_seconds
@@ -75,8 +79,10 @@ def _limit(longest: float | None) -> float | None:
     return longest
 
 
-def task_of(system: PaperSystem, data: AnyDataset, *, epochs: int | None = None) -> Any:
-    """The task of a system on some data."""
+def task_of(
+    system: PaperSystem, data: AnyDataset, *, epochs: int | None = None, size: str = "", encoder: Path | None = None
+) -> Any:
+    """The task of a system on some data, at a size."""
     from flexibo.systems.tasks.answers import AnswerTask
     from flexibo.systems.tasks.images import ImageTask
     from flexibo.systems.tasks.reviews import ReviewTask
@@ -88,7 +94,7 @@ def task_of(system: PaperSystem, data: AnyDataset, *, epochs: int | None = None)
         "questions": AnswerTask,
         "recordings": SpeechTask,
     }
-    task = kinds[system.kind](system.network, data)
+    task = sized(system, kinds[system.kind](system.network, data), size, encoder)
     if epochs is None:
         return task
     if "epochs" in system.options:
@@ -105,7 +111,8 @@ def _dataset(system: PaperSystem, request: SystemRequest) -> AnyDataset:
     name = request.dataset or find_dataset(system.datasets, request.data)
     # A machine that only runs images needs a few held-out ones. Texts and transcripts shape the network by their words.
     is_only_run = system.kind == "images" and not trains(request.objectives)
-    return load_dataset(name, request.data, limit=1 if is_only_run else request.limit, seed=request.seed)
+    limit = 1 if is_only_run else limit_of(request.size, request.limit)
+    return load_dataset(name, request.data, limit=limit, seed=request.seed)
 
 
 def _check_device(platform: Platform) -> None:

@@ -54,13 +54,20 @@ SYSTEMS: Mapping[str, PaperSystem] = MappingProxyType(
         for entry in (
             PaperSystem("xception", "Xception, photographs", "xception", "images", ("imagenet", "cifar-10"), IMAGES),
             PaperSystem("mobilenet", "MobileNet, photographs", "mobilenet", "images", ("imagenet", "cifar-10"), IMAGES),
-            PaperSystem("lenet", "LeNet, digits or clothes", "lenet", "images", ("mnist", "fashion-mnist"), IMAGES),
+            PaperSystem(
+                "lenet", "LeNet, digits or clothes", "lenet", "images", ("mnist", "fashion-mnist", "cifar-10"), IMAGES
+            ),
             PaperSystem("resnet", "ResNet, small photographs", "resnet", "images", ("cifar-10",), IMAGES),
             PaperSystem("squeezenet", "SqueezeNet, small photographs", "squeezenet", "images", ("cifar-10",), IMAGES),
             PaperSystem("bert-squad", "BERT, answers in a text", "bert", "questions", ("squad",), TEXT),
             PaperSystem("bert-imdb", "BERT, film reviews", "bert", "reviews", ("imdb", "movie-reviews"), TEXT),
             PaperSystem(
-                "deepspeech", "DeepSpeech", "deepspeech", "recordings", ("common-voice", "spoken-digits"), SPEECH
+                "deepspeech",
+                "DeepSpeech",
+                "deepspeech",
+                "recordings",
+                ("common-voice", "digit-strings", "spoken-digits"),
+                SPEECH,
             ),
         )
     }

@@ -144,14 +144,16 @@ class NetworkRunner:
             "trained_on": " and ".join(map(printable_line, trained.machines)),
         }
 
-    def reading(self, network: Design, deployment: Design) -> dict[str, float]:
+    def reading(self, network: Design, deployment: Design) -> dict[str, float | None]:
         """For a recording: the median of a few short windows, of up to three times as many if they disagree.
 
         A single window includes every disturbance: when the processor that starts the kernels was held up, a window of
         0.6 s gave 1.5 times the energy.
         """
         step = self.meter.update_seconds
-        part = max(2 * step, self.window_seconds / PARTS)
+        # A very short reading has two windows of a step each, so that it still says how much windows differ.
+        shortest = 2 * step if self.window_seconds >= 4 * step else step
+        part = max(shortest, self.window_seconds / PARTS)
         repeats = max(1, round(self.window_seconds / part))
         # A window ends at the first meter step after its time: subtract half a step.
         found = self.inference(
@@ -165,6 +167,9 @@ class NetworkRunner:
             "latency_ms": 1000 * found.call_seconds,
             "power_watts": found.watts,
             "reading_seconds": found.seconds_total,
+            "energy_spread": found.spread,
+            "latency_spread": found.call_spread,
+            "windows": float(found.repeats),
         }
 
     def _requested(self, design: Design) -> tuple[Any, float]:

@@ -26,14 +26,22 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from flexibo._internal.arrays import plain
 from flexibo._internal.files import write_atomically
 from flexibo.errors import InvalidValueError
 from flexibo.systems.device_errors import within_memory
 from flexibo.systems.options import NETWORKS
-from flexibo.systems.tasks.base import Design, Device, LearningTask, Optimiser, TrainingFailedError, fingerprint_of
+from flexibo.systems.tasks.base import (
+    Batch,
+    Design,
+    Device,
+    LearningTask,
+    Optimiser,
+    TrainingFailedError,
+    fingerprint_of,
+)
 
 CHECKPOINT = "checkpoint.pt"
 PARTS = {"identity", "model", "optimiser", "schedule", "losses", "seconds", "machines"}  # the keys of a checkpoint
@@ -56,6 +64,7 @@ class Trained:
     epochs: int  # the number of passes over the training examples
     losses: tuple[float, ...]  # the mean loss of each epoch
     machines: tuple[str, ...] = ()  # those it was trained on; several if a training was resumed on another one
+    errors: tuple[float, ...] = ()  # the held-out error after each epoch, if it was requested
 
 
 def train(
@@ -68,14 +77,16 @@ def train(
     clock: Callable[[], float] = time.perf_counter,
     progress: Progress | None = None,
     write: Writer | None = None,
+    each_epoch: bool = False,
 ) -> Trained:
     """Train a design's network, from the last checkpoint in `folder` if there is one, and measure its error.
 
     Dropout and initial weights come from torch's global generator, which is seeded and restored afterwards. So there
     can be one training at a time in a process. `progress` is called after each epoch with the number of finished
-    epochs, of all epochs, and the loss.
+    epochs, of all epochs, and the loss. With `each_epoch` the error is measured after every epoch, which takes time
+    and is not stored in checkpoints: it is for trainings without a folder.
     """
-    training = _Training(task, design, seed, device, folder, clock, progress, write or write_atomically)
+    training = _Training(task, design, seed, device, folder, clock, progress, write or write_atomically, each_epoch)
     return within_memory(training.run, f"to train {task.network} with {network_options(task, design)} on {device}")
 
 
@@ -89,6 +100,7 @@ class _Training:
     clock: Callable[[], float]
     progress: Progress | None
     write: Writer
+    each_epoch: bool = False
 
     def run(self) -> Trained:
         start = self.clock()
@@ -99,15 +111,19 @@ class _Training:
         losses, earlier, machines = self._resume(model, optimiser)
         here = machine_name(self.device)
         machines = machines if here in machines else (*machines, here)
+        errors: list[float] = []
         for epoch in range(len(losses) + 1, n_epochs + 1):
             losses.append(self._epoch(model, optimiser, epoch))
             self._keep(model, optimiser, losses, earlier + self.clock() - start, machines)
             if self.progress is not None:
                 self.progress(epoch, n_epochs, losses[-1])
-        error = self.task.error_percent(model, self.design, self.device)
+            if self.each_epoch:
+                errors.append(self.task.error_percent(model, self.design, self.device))
+        error = errors[-1] if errors else self.task.error_percent(model, self.design, self.device)
         if not math.isfinite(error):
             raise TrainingFailedError(f"The error of the trained {self.task.network} is {error}; it must be a number.")
-        return Trained(model, error, earlier + self.clock() - start, n_epochs, tuple(losses), machines)
+        seconds = earlier + self.clock() - start
+        return Trained(model, error, seconds, n_epochs, tuple(losses), machines, tuple(errors))
 
     def _epoch(self, model: nn.Module, optimiser: Optimiser, epoch: int) -> float:
         """The mean loss of an epoch, read once at its end: reading it per batch would make the GPU wait."""
@@ -115,19 +131,15 @@ class _Training:
         model.train()
         with seeded(self.seed, epoch, self.device) as generator:
             for batch in self.task.batches(self.design, generator, self.device):
-                optimiser.steps.zero_grad(set_to_none=True)
-                loss = self.task.loss(model, batch)
-                loss.backward()
-                norms.append(nn.utils.clip_grad_norm_(model.parameters(), LARGEST_GRADIENT))
-                optimiser.steps.step()
-                optimiser.schedule.step()
-                losses.append(loss.detach())
+                loss, norm = step(self.task, model, optimiser, batch)
+                losses.append(loss)
+                norms.append(norm)
         values = torch.stack([torch.stack(losses).float(), torch.stack(norms).float()]).cpu().numpy()
-        for step, (loss, norm) in enumerate(values.T, 1):
+        for number, (loss, norm) in enumerate(values.T, 1):
             if not (math.isfinite(loss) and math.isfinite(norm)):
                 what, value = ("loss", loss) if not math.isfinite(loss) else ("gradient", norm)
                 raise TrainingFailedError(
-                    f"Training {self.task.network} failed: the {what} is {value} in step {step} of epoch {epoch}."
+                    f"Training {self.task.network} failed: the {what} is {value} in step {number} of epoch {epoch}."
                 )
         return float(np.mean(values[0], dtype=np.float64))
 
@@ -165,6 +177,17 @@ class _Training:
         optimiser.steps.load_state_dict(state["optimiser"])
         optimiser.schedule.load_state_dict(state["schedule"])
         return list(state["losses"]), float(state["seconds"]), tuple(map(str, state["machines"]))
+
+
+def step(task: LearningTask, model: nn.Module, optimiser: Optimiser, batch: Batch) -> tuple[Tensor, Tensor]:
+    """Update the weights from one batch; returns the loss and the norm of the gradient."""
+    optimiser.steps.zero_grad(set_to_none=True)
+    loss = task.loss(model, batch)
+    loss.backward()
+    norm = nn.utils.clip_grad_norm_(model.parameters(), LARGEST_GRADIENT)
+    optimiser.steps.step()
+    optimiser.schedule.step()
+    return loss.detach(), norm
 
 
 @contextmanager

@@ -89,8 +89,9 @@ def test_a_recording_gets_plain_numbers(tmp_path: Path) -> None:
         "trained_on": "there, a GPU and here\\n, cpu",
     }
     reading = runner.reading(network, deployment)
-    assert set(reading) == {"energy_joules", "latency_ms", "power_watts", "reading_seconds"}
-    assert all(type(value) is float and value > 0 for value in reading.values())
+    measured = {"energy_joules", "latency_ms", "power_watts", "reading_seconds", "windows"}
+    assert set(reading) == {*measured, "energy_spread", "latency_spread"}
+    assert all(type(reading[name]) is float and reading[name] > 0 for name in measured)
 
 
 def test_without_a_store_each_request_trains(tmp_path: Path) -> None:

@@ -100,6 +100,15 @@ DATASETS: Mapping[str, DatasetEntry] = MappingProxyType(  # all datasets by name
             speech.load_common_voice,
             speech.missing_common_voice,
         ),
+        "digit-strings": DatasetEntry(
+            "Strings of 3 to 8 spoken digits, joined from Free Spoken Digits",
+            "recordings",
+            "free-spoken-digits.zip",
+            "https://github.com/Jakobovski/free-spoken-digit-dataset (zip the folder recordings)",
+            speech.load_digit_strings,
+            speech.missing_spoken_digits,
+            stands_in_for="common-voice",
+        ),
         "spoken-digits": DatasetEntry(
             "Free Spoken Digits: 3,000 recordings of six speakers",
             "recordings",

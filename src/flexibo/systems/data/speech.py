@@ -1,4 +1,4 @@
-"""Recorded speech: Common Voice's tables and clips, and the archive free-spoken-digits.zip.
+"""Recorded speech: Common Voice's tables and clips, and the archive free-spoken-digits.zip, as digits or joined.
 
 Wave files are read with the standard library; mp3, flac and ogg with soundfile. Channels are averaged. Other rates are
 resampled by linear interpolation, without a filter against aliasing.
@@ -10,6 +10,7 @@ import csv
 import io
 import re
 import wave
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -18,13 +19,17 @@ from flexibo._internal.arrays import FloatArray
 from flexibo.errors import missing_extra
 from flexibo.systems.data.base import DamagedDataError, Dataset, MissingDataError, Recordings, Wave
 from flexibo.systems.data.files import check_present, content, member_names, members, missing_clause, text_of
-from flexibo.systems.data.subsets import chosen, dataset
+from flexibo.systems.data.subsets import N_TEST_AT_LEAST, chosen, dataset
 
 DIGIT_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 DIGIT_ARCHIVES = ("free-spoken-digits.zip", "free-spoken-digit-dataset.zip", "free-spoken-digit-dataset-master.zip")
 DIGIT_RATE = 8_000
 COMMON_VOICE_RATE = 16_000
 N_TEST_TAKES = 5  # takes 0 to 4 of each speaker and digit are the test part, as their authors define it
+DIGIT_NOTE = f"Takes 0 to {N_TEST_TAKES - 1} of each speaker and digit are for testing, as its authors say."
+N_STRINGS = (2_000, 400)  # strings to learn from and to test on
+STRING_DIGITS = (3, 8)  # the shortest and the longest string
+PAUSE_SECONDS = (0.05, 0.25)  # between two digits
 MOST_BYTES = 2**28
 SLOWEST, FASTEST = 1_000, 400_000  # the range of plausible sample rates
 LONGEST_NAME = 200
@@ -39,11 +44,55 @@ def missing_spoken_digits(folder: Path) -> str:
 
 def load_spoken_digits(folder: Path, *, limit: int | None = None, seed: int = 0) -> Dataset[Recordings]:
     """The recordings in free-spoken-digits.zip, such as 7_jackson_32.wav (digit, speaker, take)."""
+    (train, _), (test, _) = _digits(folder, "spoken-digits", limit, seed)
+    return dataset("spoken-digits", train, test, DIGIT_NOTE)
+
+
+def load_digit_strings(folder: Path, *, limit: int | None = None, seed: int = 0) -> Dataset[Recordings]:
+    """Strings of 3 to 8 spoken digits with short pauses: recordings of one speaker, joined at random.
+
+    The strings of each part are made from the recordings of that part alone; the seed decides them.
+    """
+    parts = _digits(folder, "digit-strings", None, seed)
+    n_train = N_STRINGS[0] if limit is None else min(limit, N_STRINGS[0])
+    n_test = max(N_TEST_AT_LEAST, round(n_train * N_STRINGS[1] / N_STRINGS[0]))
+    rngs = np.random.default_rng((seed, n_train)).spawn(2)
+    train, test = (
+        _strings(part, speakers, count, rng)
+        for (part, speakers), count, rng in zip(parts, (n_train, n_test), rngs, strict=True)
+    )
+    note = (
+        f"Strings of {STRING_DIGITS[0]} to {STRING_DIGITS[1]} digits, joined from recordings of one speaker each. "
+        f"{DIGIT_NOTE}"
+    )
+    return dataset("digit-strings", train, test, note)
+
+
+def _strings(digits: Recordings, speakers: Sequence[str], count: int, rng: np.random.Generator) -> Recordings:
+    """Strings of digits, each of one speaker, with pauses of silence between them."""
+    by_speaker = [np.flatnonzero(np.array(speakers) == speaker) for speaker in sorted(set(speakers))]
+    waves, transcripts = [], []
+    for _ in range(count):
+        own = by_speaker[rng.integers(len(by_speaker))]
+        chosen_rows = rng.choice(own, size=rng.integers(STRING_DIGITS[0], STRING_DIGITS[1] + 1))
+        pieces = []
+        for row in chosen_rows:
+            pause = int(digits.rate * rng.uniform(*PAUSE_SECONDS))
+            pieces += [digits.waves[row], np.zeros(pause, dtype=np.float32)]
+        waves.append(np.concatenate(pieces[:-1]))
+        transcripts.append(" ".join(digits.transcripts[row] for row in chosen_rows))
+    return Recordings(tuple(waves), digits.rate, tuple(transcripts))
+
+
+def _digits(
+    folder: Path, name: str, limit: int | None, seed: int
+) -> tuple[tuple[Recordings, list[str]], tuple[Recordings, list[str]]]:
+    """The recordings to learn from and those to test on, with the speaker of each."""
     path = _digit_archive(folder)
     if path is None:
-        raise MissingDataError(f"spoken-digits cannot be loaded from {folder}: {missing_spoken_digits(folder)}.")
-    found = [(name, re.search(r"(?:^|/)(\d)_[^/_]+_(\d+)\.wav$", name)) for name in member_names(path)]
-    takes = [(name, int(match[1]), int(match[2])) for name, match in found if match]
+        raise MissingDataError(f"{name} cannot be loaded from {folder}: {missing_spoken_digits(folder)}.")
+    found = [(member, re.search(r"(?:^|/)(\d)_([^/_]+)_(\d+)\.wav$", member)) for member in member_names(path)]
+    takes = [(member, int(match[1]), int(match[3]), match[2]) for member, match in found if match]
     train, test = ([one for one in takes if (one[2] < N_TEST_TAKES) is is_test] for is_test in (False, True))
     if not train or not test:
         raise DamagedDataError(
@@ -54,11 +103,11 @@ def load_spoken_digits(folder: Path, *, limit: int | None = None, seed: int = 0)
     parts = []
     for part in ([train[row] for row in rows], [test[row] for row in test_rows]):
         data = members(path, [one[0] for one in part])
-        recorded = [read_wave(one, f"{name} in {path}") for one, (name, _, _) in zip(data, part, strict=True)]
+        recorded = [read_wave(one, f"{take[0]} in {path}") for one, take in zip(data, part, strict=True)]
         waves = tuple(resampled(samples, own, DIGIT_RATE) for samples, own in recorded)
-        parts.append(Recordings(waves, DIGIT_RATE, tuple(DIGIT_WORDS[digit] for _, digit, _ in part)))
-    note = f"Takes 0 to {N_TEST_TAKES - 1} of each speaker and digit are for testing, as its authors say."
-    return dataset("spoken-digits", parts[0], parts[1], note)
+        recordings = Recordings(waves, DIGIT_RATE, tuple(DIGIT_WORDS[take[1]] for take in part))
+        parts.append((recordings, [take[3] for take in part]))
+    return parts[0], parts[1]
 
 
 def _digit_archive(folder: Path) -> Path | None:

@@ -7,17 +7,21 @@ pieces of the vocabulary, those inside a word beginning with ##. Every piece kee
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 
 from flexibo._internal.arrays import IntArray
 from flexibo.errors import InvalidValueError
+from flexibo.systems.data.base import DamagedDataError
+from flexibo.systems.data.files import content
 
 PAD, UNKNOWN, START, SEPARATOR = SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 LONGEST_WORD = 200
@@ -62,6 +66,18 @@ class WordPieces:
             twice = next(piece for piece, many in Counter(self.pieces).items() if many > 1)
             raise InvalidValueError(f"The vocabulary has {twice!r} twice; each piece has one number.")
         object.__setattr__(self, "numbers", numbers)
+
+    @classmethod
+    def read(cls, path: Path) -> WordPieces:
+        """The vocabulary of a vocab.txt, one piece per line, or of a tokenizer.json."""
+        try:
+            text = content(path).decode("utf-8")
+            pieces = _of_tokenizer(text) if path.suffix == ".json" else text.removesuffix("\n").split("\n")
+            return cls(tuple(piece.rstrip("\r") for piece in pieces))
+        except UnicodeDecodeError as error:
+            raise DamagedDataError(f"{path} is not UTF-8 text.") from error
+        except InvalidValueError as error:
+            raise DamagedDataError(f"{path} is no vocabulary of BERT: {error}") from error
 
     @classmethod
     def learned(cls, texts: Iterable[str], size: int) -> WordPieces:
@@ -129,6 +145,18 @@ class WordPieces:
             else:
                 return whole
         return found
+
+
+def _of_tokenizer(text: str) -> list[str]:
+    """The pieces of a tokenizer.json whose model is WordPiece, in the order of their numbers."""
+    try:
+        numbers: dict[str, int] = json.loads(text)["model"]["vocab"]
+        pieces = sorted(numbers, key=numbers.__getitem__)
+        if [numbers[piece] for piece in pieces] == list(range(len(pieces))):
+            return pieces
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        pass
+    raise InvalidValueError("It must have a model with a vocab that numbers each piece from 0 on.")
 
 
 def tokens_of(offsets: IntArray, begin: int, text: str) -> tuple[int, int] | None:

@@ -13,13 +13,14 @@ logit, so that it is never chosen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
 
 import torch
 from torch import nn
 from torch.nn import functional
 
+from flexibo._internal.checks import whole_number
 from flexibo.errors import InvalidValueError
 from flexibo.systems.networks.layers import Design, dropout
 
@@ -40,9 +41,18 @@ class EncoderSize:
     heads: int
     feed_forward: int
 
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            whole_number(f"The encoder's {field.name}", getattr(self, field.name), least=1)
+        if self.width % self.heads:
+            raise InvalidValueError(
+                f"The encoder's width is {self.width} and it has {self.heads} heads; the width must be a multiple."
+            )
+
 
 BASE = EncoderSize(12, 768, 12, 3072)
 SMALL = EncoderSize(4, 512, 8, 2048)
+TINY = EncoderSize(2, 64, 2, 128)
 
 
 class EncoderLayer(nn.Module):  # type: ignore[misc]  # torch has no types here

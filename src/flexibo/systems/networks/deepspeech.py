@@ -39,6 +39,7 @@ class DeepSpeechSize:
 
 FULL = DeepSpeechSize(32, 880, 7)
 SMALL = DeepSpeechSize(16, 256, 3)
+TINY = DeepSpeechSize(4, 32, 1)
 
 
 def _is_frame(lengths: torch.Tensor, time: int) -> torch.Tensor:

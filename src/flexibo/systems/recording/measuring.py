@@ -9,7 +9,7 @@ from flexibo.errors import DesignError
 from flexibo.systems.network_runner import NetworkRunner
 from flexibo.systems.recording.journal import RecordingJournal
 from flexibo.systems.recording.plan import Options, Plan
-from flexibo.systems.recording.table import MEASURED, RecordedTable
+from flexibo.systems.recording.table import FURTHER, MEASURED, RecordedTable
 
 OnProgress = Callable[[int, int, str], object]  # the number of finished measurements, of all, and the last as text
 
@@ -65,7 +65,8 @@ def recorded(plan: Plan, journal: RecordingJournal, among: Sequence[int] | None 
         network = plan.networks[n]
         for d, deployment in enumerate(plan.deployments):
             measured = {**journal.errors.get(n, {}), **journal.readings.get((n, d), {})}
-            rows.append({**network, **deployment, **{name: measured.get(name) for name in MEASURED}})
+            further = {name: measured[name] for name in FURTHER if name in measured}
+            rows.append({**network, **deployment, **{name: measured.get(name) for name in MEASURED}, **further})
     networks, deployments = plan.networks[0], plan.deployments[0]
     values = {
         name: sorted({row[name] for row in rows}, key=lambda value: (str(type(value)), value))
@@ -80,8 +81,18 @@ def recorded(plan: Plan, journal: RecordingJournal, among: Sequence[int] | None 
         "values": values,
         "trained_on": trained_on(journal, among),
         "networks_planned": len(plan.networks),
+        **_curves(journal, among),
     }
     return RecordedTable(heading, tuple(rows))
+
+
+def _curves(journal: RecordingJournal, among: Sequence[int]) -> dict[str, Any]:
+    """The errors after each epoch, and the times of an epoch and of a test, by network; empty if none were kept."""
+    names = ("epoch_errors", "epoch_seconds", "test_seconds")
+    outcomes = [journal.errors.get(n, {}) for n in among]
+    if not any(names[0] in outcome for outcome in outcomes):
+        return {}
+    return {name: [outcome.get(name) for outcome in outcomes] for name in names}
 
 
 def trained_on(journal: RecordingJournal, among: Sequence[int]) -> dict[str, list[int]]:

@@ -25,6 +25,12 @@ MEASURED = (  # the columns that follow the options
     "reading_seconds",
     "energy_joules_again",
 )
+FURTHER = (  # columns that older tables do not have; empty ones are left out
+    "energy_spread",
+    "latency_spread",
+    "windows",
+    "deployed_error_percent",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +38,7 @@ class RecordedTable:
     """A measured grid of networks and deployments."""
 
     heading: Mapping[str, Any]  # system, data, machine, versions, date, and the options of network and deployment
-    rows: tuple[Mapping[str, Any], ...]  # option values, then `MEASURED`; None if a measurement failed
+    rows: tuple[Mapping[str, Any], ...]  # option values, `MEASURED`, maybe `FURTHER`; None if a measurement failed
 
     @property
     def network_options(self) -> tuple[str, ...]:
@@ -44,10 +50,23 @@ class RecordedTable:
         """The options that decide only energy and latency."""
         return tuple(self.heading["deployment_options"])
 
+    @property
+    def curves(self) -> tuple[tuple[tuple[float, float], ...], ...]:
+        """The learning curve of each network, in the order of the rows: seconds up to an epoch, error after it.
+
+        The seconds are those of the epochs so far and of one test. Empty if the errors after each epoch were not kept.
+        """
+        kept = (self.heading.get(name, ()) for name in ("epoch_errors", "epoch_seconds", "test_seconds"))
+        return tuple(
+            tuple((seconds * epoch + test, error) for epoch, error in enumerate(errors or (), 1))
+            for errors, seconds, test in zip(*kept, strict=True)
+        )
+
 
 def write_table(path: Path, table: RecordedTable) -> None:
     """Write a table atomically; equal tables give equal bytes."""
-    names = (*table.network_options, *table.deployment_options, *MEASURED)
+    further = (name for name in FURTHER if any(row.get(name) is not None for row in table.rows))
+    names = (*table.network_options, *table.deployment_options, *MEASURED, *further)
     text = io.StringIO(newline="")
     text.write(f"# {json.dumps(dict(table.heading), sort_keys=True)}\n")
     writer = csv.writer(text, lineterminator="\n")
@@ -69,7 +88,7 @@ def read_table(path: Path) -> RecordedTable:
         kinds = {option: tuple(heading["values"][option]) for option in options}
     except (OSError, EOFError, zlib.error, ValueError, LookupError, TypeError, RecursionError) as error:
         raise _refused(f"{path} is no table that 'flexibo record' wrote: {error}.") from None
-    if tuple(names) != (*options, *MEASURED):
+    if tuple(names) != (*options, *MEASURED, *(name for name in FURTHER if name in names)):
         raise _refused(f"{path} has the columns {', '.join(names)}; {', '.join((*options, *MEASURED))} wanted.")
     return RecordedTable(heading, tuple(_row(names, row, kinds, path) for row in rows))
 
@@ -79,7 +98,7 @@ def _row(names: Sequence[str], row: Sequence[str], kinds: Mapping[str, Sequence[
         raise _refused(f"{path} has a row of {len(row)} cells; {len(names)} wanted.")
     values: dict[str, Any] = {}
     for name, text in zip(names, row, strict=True):
-        if name in MEASURED:
+        if name in MEASURED or name in FURTHER:
             values[name] = _number(text, name, path) if text else None
             continue
         known = {_text(value): value for value in kinds[name]}

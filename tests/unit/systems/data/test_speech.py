@@ -49,6 +49,30 @@ def test_the_channels_of_a_stereo_wave_are_averaged() -> None:
     assert np.allclose(samples, [0.25, -0.5], atol=1e-3)
 
 
+def test_strings_of_digits_are_joined_from_recordings_of_one_speaker_and_one_part(tmp_path: Path) -> None:
+    takes = {
+        f"{digit}_{speaker}_{take}.wav": wave_bytes([0.1 * (1 + number), 0.5 if take < 5 else 0.7] * 20)
+        for number, speaker in enumerate(("ann", "bob"))
+        for digit in range(10)
+        for take in range(7)
+    }
+    with zipfile.ZipFile(tmp_path / "free-spoken-digits.zip", "w") as archive:
+        for name, content in takes.items():
+            archive.writestr(name, content)
+    data = speech.load_digit_strings(tmp_path, limit=40)
+    assert (len(data.train), len(data.test)) == (40, 200)
+    for part, mark in ((data.train, 0.7), (data.test, 0.5)):
+        lengths = [len(words.split()) for words in part.transcripts]
+        assert {min(lengths), max(lengths)} == {3, 8}
+        assert all(set(words.split()) <= set(speech.DIGIT_WORDS) for words in part.transcripts)
+        for samples, n_digits in zip(part.waves, lengths, strict=True):
+            speakers = {level for level in (0.1, 0.2) if np.isclose(samples, level, atol=1e-3).any()}
+            assert len(speakers) == 1
+            assert np.isclose(samples, mark, atol=1e-3).sum() == 20 * n_digits
+    again, other = (speech.load_digit_strings(tmp_path, limit=40, seed=seed) for seed in (0, 1))
+    assert data.fingerprint == again.fingerprint != other.fingerprint
+
+
 def test_another_rate_is_reached_by_linear_interpolation() -> None:
     samples = np.array([0.0, 1.0, 0.5], dtype=np.float32)
     assert np.allclose(speech.resampled(samples, 8_000, 16_000), [0.0, 0.5, 1.0, 0.75, 0.5, 0.5])
