@@ -12,6 +12,7 @@ from flexibo._internal.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from flexibo.errors import FlexiBOError
+    from flexibo.executors.steps import Steps
     from flexibo.history import Evaluation
     from flexibo.methods import list_methods
     from flexibo.objectives import Objective
@@ -31,12 +32,14 @@ __all__ = [
     "RandomForest",
     "Real",
     "Space",
+    "Steps",
     "Study",
     "list_methods",
 ]
 
 _HOMES = {
     "errors": ("FlexiBOError",),
+    "executors.steps": ("Steps",),
     "history": ("Evaluation",),
     "methods": ("list_methods",),
     "objectives": ("Objective",),

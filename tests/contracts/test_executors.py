@@ -6,11 +6,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
 
 import cloudpickle
 import pytest
 
-from flexibo import Design, Evaluation, Objective
+from flexibo import Design, Evaluation, Objective, Steps
 from flexibo.errors import DesignError, MachineError
 from flexibo.executors import (
     DaskExecutor,
@@ -21,6 +23,8 @@ from flexibo.executors import (
     RayExecutor,
     SlurmExecutor,
 )
+from flexibo.executors.checkpoints import Checkpoints
+from flexibo.executors.steps import StepMeasure
 
 EXECUTORS: dict[str, Callable[[], Executor]] = {
     "inline": InlineExecutor,
@@ -112,6 +116,27 @@ def test_the_median_of_the_readings_counts_and_their_costs_add_up(executor: Exec
     readings = [9.0, 1.0, 2.0]
     found = outcome(executor, lambda design: (readings.pop(), 1.0), Objective("error", noisy=True, repeats=3))
     assert (found.values, found.cost) == ({"error": 2.0}, 3.0)
+
+
+def test_steps_are_reported_and_a_training_that_dies_goes_on_where_it_was(executor: Executor, tmp_path: Path) -> None:
+    objective = Objective("error", steps=9)
+    asked = replace(question(), stop=9)
+
+    def train(steps: Steps) -> float:
+        has_begun = steps.start > 0
+        steps.report(steps.start + 1, 0.5)
+        if not has_begun:
+            raise ValueError("no power")
+        return 0.25
+
+    measure = StepMeasure(train, objective, Checkpoints(tmp_path))
+    executor.submit(asked, objective, measure)
+    [failed] = outcomes(executor, 1)
+    assert (failed.values, failed.reports, failed.begun) == (None, ((1, 0.5),), None)
+    executor.submit(asked, objective, measure)
+    [found] = outcomes(executor, 1)
+    assert (found.values, found.begun) == ({"error": 0.25}, 1)
+    assert found.reports == ((1, 0.5), (2, 0.5), (9, 0.25))
 
 
 def test_an_error_fails_the_evaluation_and_says_what_and_where(executor: Executor) -> None:

@@ -20,6 +20,7 @@ from flexibo.executors._sessions import ProcessIdentity
 from flexibo.executors.base import Measure, Outcome
 from flexibo.executors.measure import failure, too_long
 from flexibo.history.events import Evaluation, FailureKind
+from flexibo.history.reports import Reports
 from flexibo.objectives import Objective
 
 CHUNK = 1 << 18  # bytes that are read at a time
@@ -109,6 +110,8 @@ class WorkerAnswer:
     printed: str = ""
     seconds: float | None = field(default=None, compare=False)
     mistake: str = ""
+    reports: Reports = ()
+    begun: int | None = None
 
     @classmethod
     def of(cls, outcome: Outcome) -> WorkerAnswer:
@@ -122,6 +125,8 @@ class WorkerAnswer:
             outcome.printed,
             outcome.seconds,
             outcome.mistake,
+            outcome.reports,
+            outcome.begun,
         )
 
     def outcome(self, evaluation: Evaluation) -> Outcome:
@@ -136,6 +141,8 @@ class WorkerAnswer:
             printed=self.printed,
             seconds=self.seconds,
             mistake=self.mistake,
+            reports=tuple((step, value) for step, value in self.reports),  # some clusters send lists
+            begun=self.begun,
         )
 
 

@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 from flexibo.history.events import Evaluation, FailureKind
+from flexibo.history.reports import Reports
 from flexibo.objectives import Objective
-from flexibo.space import Design
 
-Measure: TypeAlias = Callable[[Design], Any]
-"""Measures one design. Returns a value, a mapping of values by objective, or either of them with its cost."""
+Measure: TypeAlias = Callable[[Any], Any]
+"""Measures one design; that of an objective with steps takes a `flexibo.Steps`.
+
+Returns a value, a mapping of values by objective, or either of them with its cost.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,7 @@ class Outcome:
         mistake: The traceback of an error that is most often a mistake in the function, and says nothing of the design.
         error: That error itself, where it was raised in this process.
         reports: Values at steps that it reached before the one at which it stops, of an objective with steps.
+        begun: The step from which it really went on, if not from that of the question: where a checkpoint was.
     """
 
     evaluation: Evaluation
@@ -48,7 +52,8 @@ class Outcome:
     seconds: float | None = field(default=None, compare=False)
     mistake: str = ""
     error: Exception | None = field(default=None, compare=False, repr=False)
-    reports: tuple[tuple[int, float], ...] = ()
+    reports: Reports = ()
+    begun: int | None = None
 
 
 class Executor(Protocol):

@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Real
 from pathlib import Path
 from types import FrameType
@@ -19,6 +19,7 @@ from typing import Any
 from flexibo.errors import DesignError, FlexiBOError, InvalidTypeError, InvalidValueError, MachineError
 from flexibo.executors.base import Measure, Outcome
 from flexibo.history.events import Evaluation, FailureKind
+from flexibo.history.reports import Reports
 from flexibo.objectives import LARGEST, Objective
 
 MOST_PRINTED = 4000  # characters of what a program printed, from its end
@@ -40,6 +41,17 @@ _current: ContextVar[Evaluation | None] = ContextVar("evaluation", default=None)
 _printed: ContextVar[list[str] | None] = ContextVar("printed", default=None)
 
 
+@dataclass(slots=True)
+class _Reached:
+    """What an evaluation with steps reported, and from which step it went on, if not from that of the question."""
+
+    reports: Reports = ()
+    begun: int | None = None
+
+
+_reached: ContextVar[_Reached | None] = ContextVar("reached", default=None)
+
+
 def current_evaluation() -> Evaluation | None:
     """The evaluation that is being measured in this context, for functions that need more than its design."""
     return _current.get()
@@ -50,6 +62,13 @@ def note_printed(text: str) -> None:
     printed = _printed.get()
     if printed is not None:
         printed.append(text[-MOST_PRINTED:])
+
+
+def note_reports(reports: Reports, begun: int | None) -> None:
+    """Keep values at steps with the outcome of the evaluation that is being measured, and where it really began."""
+    reached = _reached.get()
+    if reached is not None:
+        reached.reports, reached.begun = reports, begun
 
 
 class InlineExecutor:
@@ -96,7 +115,8 @@ def measured(
     printed: list[str] = []
     reason, impossible, kind = "", False, FailureKind.ERROR
     mistake: Exception | None = None
-    outer, before = _current.set(evaluation), _printed.set(printed)
+    reached = _Reached()
+    outer, before, further = _current.set(evaluation), _printed.set(printed), _reached.set(reached)
     try:
         with _time_limit(objective.timeout):
             for _ in range(objective.repeats):
@@ -118,6 +138,7 @@ def measured(
     finally:
         _current.reset(outer)
         _printed.reset(before)
+        _reached.reset(further)
     elapsed = clock() - start
     if not reason and objective.timeout is not None and elapsed > objective.timeout:
         reason, kind = too_long(objective.timeout), FailureKind.TIMEOUT
@@ -134,6 +155,8 @@ def measured(
         seconds=elapsed,
         mistake="" if mistake is None else _traced(mistake),
         error=mistake,
+        reports=reached.reports,
+        begun=reached.begun,
     )
     if reason:
         return found

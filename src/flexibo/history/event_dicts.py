@@ -94,8 +94,9 @@ def event_to_dict(event: Event) -> dict[str, Any]:
         content["kind"] = event.kind.value
     if isinstance(event, Told | Failed):
         content["reports"] = [list(report) for report in event.reports]
-        if not event.reports:
-            del content["reports"]
+        for name in ("reports", "begun"):
+            if content.get(name) in ([], None):
+                content.pop(name, None)
     if content.get("token") == "":
         del content["token"]
     return {"event": kind, **content}

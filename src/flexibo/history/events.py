@@ -148,7 +148,8 @@ class Told:
     """An evaluation was answered; if `timed`, its cost is the time it took, in seconds.
 
     The `token` of this and other answers is that of the attempt. `reports` are steps before that at which the question
-    stops, ascending, each with its value.
+    stops, ascending, each with its value. `begun` is the step from which it really went, where a checkpoint of another
+    attempt was found or the expected one was not; None: from that of the question. Its cost is of the steps from there.
     """
 
     number: int
@@ -158,6 +159,7 @@ class Told:
     timed: bool = False
     token: str = field(default="", compare=False)
     reports: tuple[tuple[int, float], ...] = ()
+    begun: int | None = None
 
 
 LOST_WORKER = "Its worker vanished."  # the reason that is stored with an evaluation whose worker is gone

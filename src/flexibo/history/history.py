@@ -579,7 +579,9 @@ class History:
         if evaluation is None:
             return
         row = self._seen.row(evaluation.design)
-        self._record(evaluation.objective).costs.append(row, event.cost / self._share(evaluation))
+        begun = evaluation.start if event.begun is None else event.begun
+        if part := self._share(replace(evaluation, start=begun)):  # all of it was there if it is zero
+            self._record(evaluation.objective).costs.append(row, event.cost / part)
         self.told[evaluation.objective] += 1
         self.failed_in_a_row[evaluation.objective] = 0
         self._learn_reports(evaluation, row, event.reports)

@@ -87,6 +87,14 @@ class SQLStorage:
             return database.path.with_name(f"{database.path.stem}.unstored.jsonl")
         return Path.cwd() / f"{re.sub('[^A-Za-z0-9._-]', '_', self.study)}.unstored.jsonl"
 
+    @property
+    def checkpoints(self) -> Path:
+        """The folder for checkpoints of evaluations: beside a SQLite file, or in the working folder."""
+        database = self._session.database
+        if isinstance(database, SQLite):
+            return database.path.with_name(f"{database.path.name}.checkpoints")
+        return Path.cwd() / "flexibo-checkpoints"
+
     def close(self) -> None:
         """Close the database now rather than with the last reference; a later use opens it again."""
         self._session.close()

@@ -54,7 +54,7 @@ class RunLoop:
 
     It is `alone` if no other process can write to the study, and `serves_all` objectives that the study asks for, or
     only some of them. Both this and the `objectives` served may change with the study. `begin` is called before it
-    waits for outcomes, and `update` after each of them.
+    waits for outcomes, and `update` after each of them. `prepare` returns a function as the executor calls it.
     """
 
     study: RunnableStudy
@@ -67,6 +67,7 @@ class RunLoop:
     serves_all: Callable[[], bool]
     idle: float | None = None
     begin: Callable[[], None] = lambda: None
+    prepare: Callable[[Objective, Measure], Measure] = lambda objective, measure: measure
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
     _unstored: Outcome | None = field(default=None, init=False)
@@ -121,7 +122,8 @@ class RunLoop:
             if answer.objective not in self.measures:  # the study was changed while it was asked
                 self.study.release(answer, reason=f"This worker has no function for {answer.objective!r}.")
                 continue
-            self.executor.submit(answer, self.objectives()[answer.objective], self.measures[answer.objective])
+            objective = self.objectives()[answer.objective]
+            self.executor.submit(answer, objective, self.prepare(objective, self.measures[answer.objective]))
 
     def _store(self, outcome: Outcome) -> None:
         """Store an outcome; it was paid for, so storing is retried for a while."""

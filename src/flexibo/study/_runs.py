@@ -39,6 +39,9 @@ class StoppingStudy(ShownStudy, Protocol):
     def shared(self) -> bool:
         """Whether other processes can write to the study."""
 
+    def with_steps(self, objective: Objective, measure: Measure) -> Measure:
+        """A function as an executor calls it."""
+
     def record_stop(self, kind: StopKind, reason: str) -> None:
         """Store why the study stopped."""
 
@@ -102,6 +105,7 @@ def run_until_stopped(
             means.executor,
             lambda: bar.update(study),
             begin=lambda: bar.begin(study),
+            prepare=study.with_steps,
             alone=not study.shared,
             serves_all=lambda: set(_leads(study.history)) == set(functions),
             idle=idle,

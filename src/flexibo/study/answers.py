@@ -13,9 +13,9 @@ from flexibo.executors import Outcome
 from flexibo.history import History
 from flexibo.history.events import Added, Evaluation, Event, Failed, FailureKind, Released, Spent, Told
 from flexibo.history.measurements import Assignment
+from flexibo.history.reports import Reports, checked_reports, usable_reports
 from flexibo.objectives import Objective
 from flexibo.study._arguments import checked_cost
-from flexibo.study.reports import Reports, checked_reports, usable_reports
 
 
 class NeverAskedError(InvalidValueError):
@@ -46,10 +46,11 @@ def told_event(
     worker: str,
     timed: bool = False,
     reports: object = (),
+    begun: int | None = None,
 ) -> Told:
     """The answer to an evaluation: a value, or a mapping of values with at least those that it yields.
 
-    `reports` are values at steps before the one at which it stops.
+    `reports` are values at steps before the one at which it stops; `begun` is where it really began.
     """
     objectives = {objective.name: objective for objective in history.objectives}
     given = value if isinstance(value, Mapping) else {evaluation.objective: value}
@@ -68,7 +69,7 @@ def told_event(
             "the value of this objective alone."
         )
     known = _checked_reports(objectives, evaluation, reports, values)
-    return Told(evaluation.number, values, checked_cost(cost), worker, timed, evaluation.token, known)
+    return Told(evaluation.number, values, checked_cost(cost), worker, timed, evaluation.token, known, begun)
 
 
 def _checked_reports(
@@ -111,6 +112,7 @@ def outcome_event(history: History, outcome: Outcome, *, worker: str) -> Told | 
                 worker=worker,
                 timed=outcome.timed,
                 reports=outcome.reports,
+                begun=outcome.begun,
             )
         except (InvalidValueError, InvalidTypeError) as error:
             reason, kind = str(error), FailureKind.VALUE

@@ -136,6 +136,8 @@ class EventCheck:
             for name in self._question(number).yields:
                 if name not in event.values:
                     raise InvalidValueError(f"it has no value of {name!r}, which was asked for.")
+            if event.begun is not None and event.begun > (self._question(number).stop or 0):
+                raise InvalidValueError(f"it went on from step {event.begun}, beyond its last.")
         if isinstance(event, events.Told | events.Failed) and event.reports:
             question = self._question(number)
             steps = [question.start, *(step for step, _ in event.reports), question.stop or 0]
@@ -310,6 +312,7 @@ _FIELDS: Mapping[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("design", "settings", "origin", "rules"), _is_object),
     "runner_up": _is_runner_up,
     "start": is_whole,
+    "begun": lambda value: value is None or is_whole(value),
     "stop": lambda value: value is None or (is_whole(value) and value > 0),
     "reports": lambda value: isinstance(value, list) and all(map(_is_report, value)),
     "values": lambda value: _is_object(value) and all(_is_number(v) and abs(v) <= LARGEST for v in value.values()),

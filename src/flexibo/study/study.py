@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import Any, overload
 
 from flexibo._internal.checks import checked_flag, whole_number
@@ -14,6 +15,7 @@ from flexibo._internal.text import printable_line
 from flexibo.belief.costs import CostCallable
 from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
 from flexibo.executors import Executor, Measure, Outcome
+from flexibo.executors.steps import StepMeasure
 from flexibo.history import History
 from flexibo.history.events import Added, BudgetSet, Evaluation, Event, Forgiven, Noted, StopSet
 from flexibo.history.measurements import QueuedDesign
@@ -34,6 +36,7 @@ from flexibo.storage.heartbeat import LEASE, Heartbeat
 from flexibo.study import _arguments, _queue, answers
 from flexibo.study._ask import Asking, AskMemory
 from flexibo.study._change import Replay, plan
+from flexibo.study._checkpoints import StudyCheckpoints
 from flexibo.study._claims import Claims
 from flexibo.study._confirm import Wish, chosen_rows, confirming_events, unpaid_events
 from flexibo.study._create import fixed_reference, open_or_create, open_stored, raised_budget
@@ -87,6 +90,9 @@ class Study:
         origin: Where the functions of a new study come from, ready for JSON; it is stored with the study.
         callbacks: A callable, or several, called with the study and each event, including those of other processes.
             One that has a method `flush` has it called with the study when a run ends and when the study is closed.
+        checkpoints: The folder for checkpoints of objectives with steps; give one that all machines share if there are
+            several. By default it is beside a SQLite file, in the working folder for a database on a server, and
+            temporary for a study in memory.
 
     >>> study = Study({"x": (0.0, 1.0)}, ["a", "b"], budget=30, seed=0, n_initial=4)
     >>> study.run({"a": lambda design: (design["x"], 1.0), "b": lambda design: (1 - design["x"], 1.0)})
@@ -116,6 +122,7 @@ class Study:
         stop: object = None,
         origin: Mapping[str, Any] | None = None,
         callbacks: Callable[[Study, Event], object] | Iterable[Callable[[Study, Event], object]] = (),
+        checkpoints: str | Path | None = None,
     ) -> None:
         found = space if isinstance(space, Space) else Space(space)
         checked = check_objectives(objectives, found.names)
@@ -132,6 +139,7 @@ class Study:
             detached_worker=detached_worker,
             stop=stop,
             callbacks=callbacks,
+            checkpoints=checkpoints,
         )
 
         def settings_from(history: History, stored: Mapping[str, Any]) -> Settings:
@@ -178,6 +186,7 @@ class Study:
         detached_worker: str,
         stop: object,
         callbacks: Callable[[Study, Event], object] | Iterable[Callable[[Study, Event], object]],
+        checkpoints: str | Path | None,
     ) -> None:
         """Make the parts of the study, whose history is read, or begun, afterwards."""
         self._stop_rules = stop_rules(stop)
@@ -192,6 +201,7 @@ class Study:
         self._ask_memory = AskMemory()
         self._last_stop = LastStop(self.history)
         self._mind = Mind(self.history, surrogate=surrogate, cost=cost)
+        self._checkpoints = StudyCheckpoints(history, opened, name, checkpoints)
         self._given: dict[str, Any] = {
             "storage": opened,
             "name": name,
@@ -199,6 +209,7 @@ class Study:
             "detached_worker": detached_worker,
             "stop": stop,
             "callbacks": callbacks,
+            "checkpoints": checkpoints,
         }
 
     @classmethod
@@ -215,6 +226,7 @@ class Study:
         detached_worker: str = "",
         stop: object = None,
         callbacks: Callable[[Study, Event], object] | Iterable[Callable[[Study, Event], object]] = (),
+        checkpoints: str | Path | None = None,
     ) -> Study:
         """The study that is stored, with its space, objectives and settings; `stop` replaces the stored rules.
 
@@ -235,6 +247,7 @@ class Study:
             detached_worker=detached_worker,
             stop=stop,
             callbacks=callbacks,
+            checkpoints=checkpoints,
         )
         open_stored(study._log.log, study_name, own=objectives is not None)
         if valid is None and study.history.settings["space"].get("has_rule"):
@@ -447,6 +460,17 @@ class Study:
             raise unknown_name("objective", objective, self.history.names)
         return self.history.curve(self.space.design(design), objective)
 
+    def checkpoint(self, design: Mapping[str, Any], objective: str) -> Path:
+        """The folder in which the function of an objective with steps keeps what it needs to go on with a design."""
+        if objective not in self.history.names:
+            raise unknown_name("objective", objective, self.history.names)
+        found = self.objectives[self.history.names.index(objective)]
+        return self._checkpoints.found.of(found, self.space.design(design)).folder
+
+    def with_steps(self, objective: Objective, measure: Measure) -> Measure:
+        """A function as an executor calls it: that of an objective with steps receives `flexibo.Steps`."""
+        return StepMeasure(measure, objective, self._checkpoints.found) if objective.stops else measure
+
     def release(self, evaluation: Evaluation, *, reason: str = "") -> None:
         """Give an evaluation back that was not attempted; it may be asked again.
 
@@ -464,6 +488,7 @@ class Study:
         If another worker answered first, only the cost counts.
         """
         worker = self._heartbeat.worker
+        outcome = self._checkpoints.completed(outcome)
         if outcome.released:
             self._commit(lambda: answers.given_back_events(self.history, outcome, worker=worker))
             return
@@ -666,6 +691,7 @@ class Study:
         Args:
             objectives: For each objective a function of a design. It returns the value (a mapping where objectives
                 are measured together), alone or with its cost; without one the wall-clock time in seconds is the cost.
+                That of an objective with steps receives a `flexibo.Steps` instead of a design.
                 In a stored study, functions of some objectives are enough if other processes measure the others.
             executor: Where to measure: "inline" (here, one at a time), "processes", "dask", "ray", "slurm", or an
                 executor of `flexibo.executors`, which you close yourself.

@@ -61,6 +61,8 @@ def test_an_attempt_is_marked_and_told_before_its_answer(dask: FakeDask) -> None
         "printed": "",
         "seconds": reply["seconds"],
         "mistake": "",
+        "reports": (),
+        "begun": None,
     }
     assert dask.marks == {"3-a"}
     assert dask.said == [

@@ -26,7 +26,7 @@ def checked_reports(
         raise InvalidTypeError(f"reports is {reports!r}; give pairs of a step and a value, such as [(1, 0.5)].")
     found: list[tuple[int, float]] = []
     for report in reports:
-        step, number = _checked(objective, evaluation, report, after=found[-1][0] if found else evaluation.start)
+        step, number = checked_report(objective, evaluation, report, after=found[-1][0] if found else evaluation.start)
         if step == evaluation.stop:
             if value is not None and number != value:
                 raise InvalidValueError(
@@ -49,7 +49,10 @@ def usable_reports(objective: Objective, evaluation: Evaluation, reports: Iterab
     return found
 
 
-def _checked(objective: Objective, evaluation: Evaluation, report: object, *, after: int) -> tuple[int, float]:
+def checked_report(
+    objective: Objective, evaluation: Evaluation, report: object, *, after: int = 0
+) -> tuple[int, float]:
+    """A step and its value, which comes after this step; an error says what is wrong with it."""
     name, stop = objective.name, evaluation.stop
     if stop is None:
         raise InvalidValueError(f"Objective {name!r} has no steps; give them as Objective({name!r}, steps=...).")

@@ -1,0 +1,148 @@
+"""Steps: what the function of an objective with steps receives, and how it is called.
+
+A function trains from one step to another and reports values on the way. What it reports is written to the disk at
+once, so nothing is lost when its process is killed: the next attempt goes on from there.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from flexibo.errors import InvalidTypeError, InvalidValueError
+from flexibo.executors.checkpoints import Checkpoint, Checkpoints
+from flexibo.executors.measure import WrongValueError, current_evaluation, note_reports
+from flexibo.history.events import Evaluation
+from flexibo.history.reports import Reports, checked_report
+from flexibo.objectives import Objective
+from flexibo.space import Design
+
+MOST_REPORTS = 1000  # how many values of one evaluation are told; all are kept in the checkpoint folder
+
+logger = logging.getLogger(__name__)
+
+
+class Steps:
+    """A question to the function of an objective with steps: go from `start` to `stop`.
+
+    Attributes:
+        design: What is measured.
+        objective: The name of the objective.
+        start: The step that was reached before, by an earlier question or by an attempt that was killed; 0: none.
+        stop: The step at which to stop. The value there is the answer: return it, or report it.
+        checkpoint: A folder for this design and objective that stays: save there what is needed to go on.
+    """
+
+    __slots__ = (
+        "_checkpoint",
+        "_evaluation",
+        "_last",
+        "_new",
+        "_objective",
+        "_whole",
+        "checkpoint",
+        "design",
+        "start",
+        "stop",
+    )
+
+    def __init__(self, evaluation: Evaluation, objective: Objective, checkpoint: Checkpoint) -> None:
+        assert evaluation.stop is not None
+        self.design: Design = evaluation.design
+        self.stop: int = evaluation.stop
+        self.checkpoint: Path = checkpoint.folder
+        self._evaluation, self._whole = evaluation, replace(evaluation, start=0)
+        self._objective, self._checkpoint = objective, checkpoint
+        if not objective.resumable:
+            checkpoint.forget()
+        known = [(step, value) for step, value in checkpoint.reports() if step <= self.stop]
+        self.start: int = known[-1][0] if known else 0
+        self._new: list[tuple[int, float]] = known
+        self._last = 0
+        if self.start < evaluation.start:
+            logger.warning(
+                "The checkpoint of step %d is not in %s; the evaluation begins at step %d.",
+                evaluation.start,
+                self.checkpoint,
+                self.start,
+            )
+
+    @property
+    def objective(self) -> str:
+        """The name of the objective."""
+        return self._objective.name
+
+    def report(self, step: int, value: float) -> None:
+        """Report the value at a step, in ascending order, for as many steps as you like; it is kept at once.
+
+        A checkpoint that belongs to the step should be saved before. What an earlier attempt reported is ignored, so a
+        function may begin before `start` if its checkpoint is older.
+        """
+        try:
+            found, number = checked_report(self._objective, self._whole, (step, value), after=self._last)
+        except (InvalidValueError, InvalidTypeError) as error:
+            raise WrongValueError(str(error)) from None
+        self._last = found
+        if found > self.start:
+            self._checkpoint.add(found, number)
+            self._new.append((found, number))
+
+    @property
+    def reports(self) -> Reports:
+        """The values that the study does not know yet, at most `MOST_REPORTS`; all that are at stops are among them."""
+        new = [report for report in self._new if report[0] > self._evaluation.start]
+        if len(new) <= MOST_REPORTS:
+            return tuple(new)
+        stops = self._objective.stops
+        every = -(-len(new) // (MOST_REPORTS - len(stops)))
+        return tuple(report for i, report in enumerate(new) if i % every == 0 or report[0] in stops)
+
+    def known_value(self) -> float | None:
+        """The value at `stop` if it was reported."""
+        return dict(self._new).get(self.stop)
+
+    def checked_answer(self, answer: Any) -> Any:
+        """What the function returned, with the value at `stop` that it reported if it returned none; it is kept too."""
+        value, *cost = answer if isinstance(answer, tuple) and len(answer) == 2 else (answer,)
+        reported = self.known_value()
+        if value is None and reported is None:
+            raise WrongValueError(
+                f"The function of {self.objective!r} neither returned nor reported a value at step {self.stop}, where "
+                "its evaluation stops; return it, or report it."
+            )
+        given = value.get(self.objective) if isinstance(value, Mapping) else value
+        if reported is None and given is not None:
+            self.report(self.stop, given)
+        elif given is not None and self._objective.checked_value(given) != reported:
+            raise WrongValueError(
+                f"The function of {self.objective!r} returned {given:.10g} and reported {reported:.10g} at step "
+                f"{self.stop}; give one of them."
+            )
+        return (reported if value is None else value, *cost) if cost else reported if value is None else value
+
+
+@dataclass(frozen=True, slots=True)
+class StepMeasure:
+    """Measures with a function of `Steps`; the values that it reported go with the outcome, also if it fails."""
+
+    function: Callable[[Steps], Any]
+    objective: Objective
+    checkpoints: Checkpoints
+
+    def __call__(self, design: Design) -> Any:
+        """The answer of the function; it is not called if what it would measure was reported before."""
+        evaluation = current_evaluation()
+        if evaluation is None or evaluation.stop is None:
+            raise InvalidValueError(f"Objective {self.objective.name!r} has steps; measure it with a study.")
+        checkpoint = self.checkpoints.of(self.objective, design)
+        checkpoint.open(self.objective, design)
+        steps = Steps(evaluation, self.objective, checkpoint)
+        begun = None if steps.start == evaluation.start else steps.start
+        try:
+            known = steps.known_value()
+            return known if known is not None else steps.checked_answer(self.function(steps))
+        finally:
+            note_reports(steps.reports, begun)

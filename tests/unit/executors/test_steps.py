@@ -1,0 +1,219 @@
+"""What the function of an objective with steps receives, and what becomes of what it reports."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+import pytest
+from tests.unit.executors.questions import question
+
+from flexibo import Objective, Steps
+from flexibo.errors import InvalidValueError
+from flexibo.executors import Outcome, measured
+from flexibo.executors.checkpoints import REPORTS, Checkpoints
+from flexibo.executors.steps import StepMeasure
+from flexibo.history.events import FailureKind
+
+ERROR = Objective("error", steps=9)
+ASKED = replace(question(), stop=9)
+
+
+@pytest.fixture
+def checkpoints(tmp_path: Path) -> Checkpoints:
+    return Checkpoints(tmp_path)
+
+
+def outcome(checkpoints: Checkpoints, function: Callable[[Steps], Any], **changed: Any) -> Outcome:
+    objective = changed.pop("objective", ERROR)
+    asked = replace(ASKED, **changed)
+    return measured(asked, objective, StepMeasure(function, objective, checkpoints))
+
+
+def trained(steps: Steps) -> None:
+    """Says 1 / step at every step."""
+    for step in range(steps.start + 1, steps.stop + 1):
+        (steps.checkpoint / "model").write_text(str(step))
+        steps.report(step, 1 / step)
+
+
+def killed_at(last: int, error: BaseException | None = None) -> Callable[[Steps], float]:
+    def train(steps: Steps) -> float:
+        for step in range(steps.start + 1, last + 1):
+            steps.report(step, 1 / step)
+        raise error or RuntimeError("the power is gone")
+
+    return train
+
+
+def test_a_function_goes_from_start_to_stop_and_what_it_reports_comes_with_its_answer(checkpoints: Checkpoints) -> None:
+    seen: list[Any] = []
+
+    def train(steps: Steps) -> float:
+        seen.append((dict(steps.design), steps.objective, steps.start, steps.stop, steps.checkpoint.is_dir()))
+        steps.report(1, 0.9)
+        steps.report(4, 0.5)
+        return 0.25
+
+    found = outcome(checkpoints, train)
+    assert seen == [(dict(ASKED.design), "error", 0, 9, True)]
+    assert (found.values, found.reports, found.begun) == ({"error": 0.25}, ((1, 0.9), (4, 0.5), (9, 0.25)), None)
+
+
+def test_the_value_reported_at_the_stop_is_the_answer_if_nothing_is_returned(checkpoints: Checkpoints) -> None:
+    assert outcome(checkpoints, trained).values == {"error": 1 / 9}
+
+    def paid(steps: Steps) -> tuple[None, float]:
+        steps.report(9, 0.5)
+        return None, 12.0
+
+    priced = outcome(checkpoints, paid, design=question(1).design)
+    assert (priced.values, priced.cost, priced.timed) == ({"error": 0.5}, 12.0, False)
+
+
+def test_the_next_question_goes_on_where_the_last_one_stopped(checkpoints: Checkpoints) -> None:
+    starts: list[int] = []
+
+    def train(steps: Steps) -> None:
+        starts.append(steps.start)
+        assert not steps.start or (steps.checkpoint / "model").read_text() == str(steps.start)
+        trained(steps)
+
+    assert outcome(checkpoints, train, stop=3).values == {"error": 1 / 3}
+    found = outcome(checkpoints, train, start=3)
+    assert starts == [0, 3]
+    assert found.begun is None
+    assert [step for step, _ in found.reports] == [4, 5, 6, 7, 8, 9]
+
+
+def test_an_attempt_after_a_killed_one_begins_at_the_highest_reported_step_and_tells_all(
+    checkpoints: Checkpoints,
+) -> None:
+    failed = outcome(checkpoints, killed_at(6))
+    assert failed.values is None
+    assert [step for step, _ in failed.reports] == [1, 2, 3, 4, 5, 6]
+    starts: list[int] = []
+    again = outcome(checkpoints, lambda steps: starts.append(steps.start) or trained(steps))
+    assert (starts, again.begun) == ([6], 6)
+    assert again.reports == tuple((step, 1 / step) for step in range(1, 10))
+
+
+def test_what_was_reported_at_the_stop_is_not_measured_again(checkpoints: Checkpoints) -> None:
+    outcome(checkpoints, killed_at(9))
+    found = outcome(checkpoints, killed_at(9, AssertionError("it was called")))
+    assert (found.values, found.begun) == ({"error": 1 / 9}, 9)
+
+
+def test_a_function_that_cannot_resume_always_begins_at_the_beginning(checkpoints: Checkpoints) -> None:
+    objective = replace(ERROR, resumable=False)
+    outcome(checkpoints, killed_at(6), objective=objective)
+    starts: list[int] = []
+    found = outcome(checkpoints, lambda steps: starts.append(steps.start) or trained(steps), objective=objective)
+    assert (starts, found.begun, len(found.reports)) == ([0], None, 9)
+
+
+def test_where_the_checkpoint_is_missing_it_begins_again_and_says_so(
+    checkpoints: Checkpoints, caplog: pytest.LogCaptureFixture
+) -> None:
+    found = outcome(checkpoints, trained, start=3)
+    assert (found.begun, [step for step, _ in found.reports]) == (0, [4, 5, 6, 7, 8, 9])
+    assert "checkpoint of step 3 is not in" in caplog.text
+
+
+def test_a_function_whose_checkpoint_is_older_may_report_known_steps_again(checkpoints: Checkpoints) -> None:
+    outcome(checkpoints, killed_at(6))
+
+    def train(steps: Steps) -> float:
+        for step in (5, 6, 7):
+            steps.report(step, 0.0)
+        return 0.5
+
+    known = dict(outcome(checkpoints, train).reports)
+    assert (known[5], known[6], known[7], known[9]) == (1 / 5, 1 / 6, 0.0, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("reports", "returned", "facts"),
+    [
+        ([(1, math.nan)], 0.5, "'error'.*nan.*finite"),
+        ([(1, "low")], 0.5, "'error'.*'low'.*number"),
+        ([(1, None)], 0.5, "'error'.*None.*number"),
+        ([(0, 0.5)], 0.5, "step 0; this evaluation goes from step 0 to 9"),
+        ([(12, 0.5)], 0.5, "step 12;.*1 to 9"),
+        ([(3, 0.5), (2, 0.5)], 0.5, "step 2 after step 3.*ascending"),
+        ([(3, 0.5), (3, 0.5)], 0.5, "step 3 after step 3.*once"),
+        ([(2.5, 0.5)], 0.5, "step 2.5.*whole number"),
+        ([(3, 0.5)], None, "neither returned nor reported a value at step 9"),
+        ([(9, 0.5)], 0.4, "returned 0.4 and reported 0.5 at step 9"),
+        ([(3, 0.5)], math.inf, "inf.*finite"),
+    ],
+)
+def test_what_is_wrong_is_a_value_failure_with_a_sentence_and_loses_nothing(
+    checkpoints: Checkpoints, reports: list[Any], returned: Any, facts: str
+) -> None:
+    def train(steps: Steps) -> Any:
+        steps.report(1, 0.75) if reports[0][0] == 3 else None
+        for step, value in reports:
+            steps.report(step, value)
+        return returned
+
+    found = outcome(checkpoints, train)
+    assert (found.values, found.kind) == (None, FailureKind.VALUE)
+    assert re.search(facts, found.reason)
+    if reports[0][0] == 3:
+        assert found.reports[:2] == ((1, 0.75), (3, 0.5))
+
+
+def test_a_mapping_may_be_returned_and_one_without_the_objective_is_an_error(checkpoints: Checkpoints) -> None:
+    assert outcome(checkpoints, lambda steps: {"error": 0.5}).reports == ((9, 0.5),)
+    missing = outcome(checkpoints, lambda steps: {"other": 0.5}, design=question(1).design)
+    assert "no value of 'error'" in missing.reason
+
+
+def test_of_many_reports_some_are_told_and_all_are_kept(
+    checkpoints: Checkpoints, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flexibo.executors.steps.MOST_REPORTS", 20)
+    objective = Objective("error", steps=60)
+    found = outcome(checkpoints, trained, objective=objective, stop=60)
+    told = [step for step, _ in found.reports]
+    assert 10 <= len(told) <= 20
+    assert set(objective.stops) <= set(told)
+    assert told == sorted(told)
+    assert len(checkpoints.of(objective, ASKED.design).reports()) == 60
+
+
+def test_a_timeout_keeps_what_was_reported(checkpoints: Checkpoints) -> None:
+    def slow(steps: Steps) -> None:
+        steps.report(2, 0.5)
+        while True:
+            pass
+
+    found = outcome(checkpoints, slow, objective=replace(ERROR, timeout=0.05))
+    assert (found.kind, found.reports) == (FailureKind.TIMEOUT, ((2, 0.5),))
+
+
+def test_a_function_with_steps_travels_to_other_processes(checkpoints: Checkpoints) -> None:
+    offset = 0.5
+    measure = pickle.loads(cloudpickle.dumps(StepMeasure(lambda steps: offset, ERROR, checkpoints)))
+    assert measured(ASKED, ERROR, measure).values == {"error": 0.5}
+
+
+def test_it_is_measured_by_a_study_only(checkpoints: Checkpoints) -> None:
+    with pytest.raises(InvalidValueError, match="'error' has steps; measure it with a study"):
+        StepMeasure(trained, ERROR, checkpoints)(ASKED.design)
+
+
+def test_reports_are_on_the_disk_at_once(checkpoints: Checkpoints) -> None:
+    def train(steps: Steps) -> float:
+        steps.report(2, 0.5)
+        assert (steps.checkpoint / REPORTS).read_text() == "[2, 0.5]\n"
+        return 0.25
+
+    assert outcome(checkpoints, train).reason == ""
