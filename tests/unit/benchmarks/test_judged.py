@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from benchmarks.judged import finished_runs, keep, main, table_of_runs
+from tests.comparisons import run
+
+from flexibo.compare.runs import write_runs
+from flexibo.compare.suites import SUITES
+
+PROBLEMS = SUITES["quick"].problems
+
+
+def test_finished_runs_of_any_version_are_judged_with_the_stored_ones_of_rivals(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = [run(m, seed, p, front=False) for p in PROBLEMS for m in ("flexibo", "ehvi") for seed in range(3)]
+    write_runs(tmp_path / "results.csv", tmp_path / "fronts.csv", own)
+    kept = tmp_path / "own.csv.xz"
+    assert main([str(tmp_path), "--suite", "quick", "--keep", str(kept), "--other-seeds"]) == 0
+    shown = capsys.readouterr().out
+    assert "flexibo against the best contestant" in shown
+    assert "optuna-tpe" in shown
+    assert "chosen for each seed on the other seeds" in shown
+    assert {one.method for one in table_of_runs(kept)} == {"flexibo", "ehvi"}
+    assert main([str(kept), "--suite", "quick", "--without", PROBLEMS[0], "--rivals", ""]) == 0
+    shown = capsys.readouterr().out
+    assert PROBLEMS[0] not in shown
+    assert "optuna-tpe" not in shown
+
+
+def test_of_a_run_in_several_tables_the_last_counts(tmp_path: Path) -> None:
+    for name, error in (("a", 0.5), ("b", 0.25)):
+        keep(tmp_path / f"{name}.xz", [run("flexibo", 0, PROBLEMS[0], error=error, front=False)])
+    found = finished_runs(SUITES["quick"], [tmp_path / "a.xz", tmp_path / "b.xz"])
+    assert [one.moments[-1].confirmed for one in found if one.method == "flexibo"] == [0.25]
