@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from functools import partial
+from functools import lru_cache, partial
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
@@ -512,10 +512,15 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+@lru_cache  # five systems learn from the same images
+def _loaded(name: str, folder: Path, limit: int | None) -> Any:
+    return load_dataset(name, folder, limit=limit, seed=SEED)
+
+
 def _task(system: PaperSystem, given: Any, platform: Platform) -> tuple[Any, dict[str, Any]]:
     """The task of a system, and the settings that decide its values."""
     recipe = recipe_of(system, given.size, platform)
-    data = load_dataset(recipe.dataset, Path(given.data), limit=recipe.limit, seed=SEED)
+    data = _loaded(recipe.dataset, Path(given.data), recipe.limit)
     encoder = given.encoder if system.network == "bert" and given.size != "tiny" else None
     task = task_of(system, data, epochs=recipe.epochs, size=given.size, encoder=encoder)
     if system.network == "bert":

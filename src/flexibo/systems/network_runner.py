@@ -25,6 +25,7 @@ PRECISION = "precision"  # the option of every platform that changes what a netw
 QUICK_SECONDS = 2.0  # the length of a recorded reading: twenty steps of a counter that updates ten times a second
 PARTS = 5  # windows of a recorded reading; fewer if they were shorter than two meter steps
 MOST_PARTS = 3  # the factor by which the number of windows may grow if they disagree
+SHORTEST_WARM_UP_SECONDS = 0.1  # a GPU raises its clocks and its power when work begins
 LONGEST_WARM_UP_SECONDS = 0.5
 WARM_UP_SHARE = 0.25
 
@@ -239,7 +240,8 @@ class NetworkRunner:
 
 
 def _warm_up_seconds(repeats: int, window_seconds: float | None) -> float:
-    """A quarter of the reading that follows; the longest if the meter decides the length of the reading."""
+    """A quarter of the reading that follows, within limits; the longest if the meter decides its length."""
     if window_seconds is None:
         return LONGEST_WARM_UP_SECONDS
-    return min(LONGEST_WARM_UP_SECONDS, WARM_UP_SHARE * repeats * window_seconds)
+    share = WARM_UP_SHARE * repeats * window_seconds
+    return min(LONGEST_WARM_UP_SECONDS, max(SHORTEST_WARM_UP_SECONDS, share))

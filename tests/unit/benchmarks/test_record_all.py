@@ -41,7 +41,7 @@ def recorded(folder: Path, *more: str) -> int:
 def test_a_recording_that_is_cut_short_is_continued_and_nothing_is_measured_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(record_all, "load_dataset", few_images)
+    monkeypatch.setattr(record_all, "_loaded", few_images)
     monkeypatch.setattr(record_all, "ALONE_SECONDS", 0.01)
     assert recorded(tmp_path / "first", "--seconds", "5") == 3  # no time is left after the spare seconds
     journal = tmp_path / "first" / "lenet-h200.csv.gz.partial"
