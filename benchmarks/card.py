@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from flexibo.pareto import non_dominated
+from flexibo.systems.catalogue import SYSTEMS
 from flexibo.systems.recorded import recorded_table
 from flexibo.systems.recording.table import RecordedTable, read_table
 
@@ -65,6 +67,9 @@ class Card:
     cost_ratio: float
     pace: tuple[float, float, float]
     cheap_trainings: int
+    spreads: tuple[float, ...] = ()  # of the windows of each reading, as shares
+    lost: tuple[float, ...] = ()  # by the precision of each deployment, in points of error
+    best: tuple[int, ...] = ()  # the networks for which each deployment takes the least energy
 
 
 def card_of(name: str, table: RecordedTable) -> Card:
@@ -93,7 +98,27 @@ def card_of(name: str, table: RecordedTable) -> Card:
         cost_ratio=fmean(trainings) / fmean(readings),
         pace=_spread([_pace(row) for row in whole]),
         cheap_trainings=sum(seconds < math.e for seconds in trainings),
+        spreads=tuple(sorted(_known(whole, "energy_spread"))),
+        lost=tuple(
+            sorted(
+                row["deployed_error_percent"] - row["error_percent"]
+                for row in whole
+                if row.get("deployed_error_percent") is not None
+            )
+        ),
+        best=_best_deployments(whole, table),
     )
+
+
+def _best_deployments(rows: Sequence[Mapping[str, Any]], table: RecordedTable) -> tuple[int, ...]:
+    """For each deployment, most often the best first, the number of networks for which it takes the least energy."""
+    least: dict[Any, Mapping[str, Any]] = {}
+    for row in rows:
+        network = _of(row, table.network_options)
+        if network not in least or row["energy_joules"] < least[network]["energy_joules"]:
+            least[network] = row
+    counts = Counter(_of(row, table.deployment_options) for row in least.values())
+    return tuple(sorted(counts.values(), reverse=True))
 
 
 def text_of(card: Card) -> str:
@@ -113,8 +138,9 @@ def _facts(card: Card) -> list[str]:
     heading, settings = card.heading, card.heading["settings"]
     planned = heading.get("networks_planned", card.networks)
     on_front = [len({_of(row, heading[f"{what}_options"]) for row in card.front}) for what in ("network", "deployment")]
+    what = _examples(card)
     return [
-        f"System {heading['system']} on {settings['dataset']}: {settings['training_examples']:,} images to learn from, "
+        f"System {heading['system']} on {settings['dataset']}: {settings['training_examples']:,} {what} to learn from, "
         f"{settings['test_examples']:,} held out.",
         f"Recorded on {heading['date']} with {heading['meter']}; machine: {_plain(heading['machine'])}; "
         f"versions: {_plain(heading['versions'])}.",
@@ -122,13 +148,35 @@ def _facts(card: Card) -> list[str]:
         f"deployments; {card.failed} combinations failed.",
         f"Largest values drawn: {_plain(settings['at_most']) or 'all'}; "
         f"only these: {_plain(settings.get('only', {})) or 'all'}.",
-        f"{heading['trained_at_once']} networks trained at a time; trainings {card.training_seconds:,.0f} s together, "
+        f"{heading['trained_at_once']} networks trained at a time; trainings {card.training_seconds:,.0f} s together"
+        f"{' if each ran alone' if heading.get('timed_alone') else ''}, "
         f"readings {card.reading_seconds:,.0f} s, of {settings['window_seconds']:g} s each after a warm-up.",
         f"A training takes {card.cost_ratio:.3g} times as long as a reading in the mean; {card.cheap_trainings} of "
         f"{card.networks} take less than e seconds, where the paper's log cost is the same for both.",
         f"Non-dominated: {len(card.front)} designs, of {on_front[0]} of the {card.networks} networks and {on_front[1]} "
         f"of the {card.deployments} deployments.",
+        *_choices(card),
         *_doubts(card),
+    ]
+
+
+def _examples(card: Card) -> str:
+    """Images, or what else a system learns from."""
+    return {"questions": "questions", "reviews": "texts", "recordings": "recordings"}.get(
+        SYSTEMS[card.heading["system"]].kind, "images"
+    )
+
+
+def _choices(card: Card) -> list[str]:
+    """Whether there is something to choose: what tables of version 0.1 do not say."""
+    chance = card.heading["settings"].get("chance_percent")
+    if chance is None:
+        return []
+    best = ", ".join(map(str, card.best))
+    return [
+        f"The deployment that takes the least energy is one of {len(card.best)}, for {best} networks.",
+        f"The best constant answer has an error of {chance:.4g} %, the best network one of "
+        f"{card.ranges['error_percent'][0]:.4g} %.",
     ]
 
 
@@ -140,7 +188,8 @@ def _doubts(card: Card) -> list[str]:
     doubts = [
         f"While energy is read, a batch takes {middle:.2f} times its latency in the median, {least:.2f} to {most:.2f} "
         "times.",
-        f"The choice of held-out images alone gives the median error a standard deviation of {deviation:.2f} points.",
+        f"The choice of held-out {_examples(card)} alone gives the median error a standard deviation of "
+        f"{deviation:.2f} points.",
     ]
     if card.noise:
         middle, ninth, most = (100 * float(np.quantile(card.noise, share)) for share in (0.5, 0.9, 1.0))
@@ -148,12 +197,24 @@ def _doubts(card: Card) -> list[str]:
             f"{len(card.noise)} second readings differ from the first by {middle:.1f} % in the median, {ninth:.1f} % "
             f"in the ninth decile and {most:.1f} % at most."
         )
+    if card.spreads:
+        middle, ninth = (100 * float(np.quantile(card.spreads, share)) for share in (0.5, 0.9))
+        doubts.append(
+            f"The interquartile range of the windows of a reading is {middle:.1f} % of its energy in the median and "
+            f"{ninth:.1f} % in the ninth decile."
+        )
+    if card.lost:
+        doubts.append(
+            f"In the precision of a deployment the error is {card.lost[0]:+.2f} to {card.lost[-1]:+.2f} points away "
+            "from the error as trained, which the column error_percent has."
+        )
     return doubts
 
 
 def _pace(row: Mapping[str, Any]) -> float:
     """The seconds that a batch takes by its energy and power, over its latency."""
-    return float(1000 * row["energy_joules"] * row.get("batch", 1) / row["power_watts"] / row["latency_ms"])
+    batch = row.get("batch", row.get("batch_size", 1)) * row.get("streams", 1)
+    return float(1000 * row["energy_joules"] * batch / row["power_watts"] / row["latency_ms"])
 
 
 def _spread(values: Sequence[float]) -> tuple[float, float, float]:
@@ -181,7 +242,7 @@ def _of(row: Mapping[str, Any], options: Iterable[str]) -> tuple[Any, ...]:
 
 
 def _known(rows: Iterable[Mapping[str, Any]], column: str) -> list[float]:
-    return [float(row[column]) for row in rows if row[column] is not None]
+    return [float(row[column]) for row in rows if row.get(column) is not None]
 
 
 def _plain(value: Any) -> str:

@@ -504,7 +504,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--size", default="small", help="small, or tiny for a test")
     parser.add_argument("--networks", type=int, default=48)
     parser.add_argument("--jobs", type=int, default=14, help="networks trained at a time")
-    parser.add_argument("--share", type=float, default=0.45, help="of the time, for trainings")
+    parser.add_argument("--share", type=float, default=0.33, help="of the time, for trainings")
     parser.add_argument("--window", type=float, default=0.2, help="seconds of a reading, after its warm-up")
     parser.add_argument("--platform", default="nvidia-gpu")
     parser.add_argument("--estimate", type=float, help="watts, instead of a meter; for a test")
@@ -525,6 +525,7 @@ def _task(system: PaperSystem, given: Any, platform: Platform) -> tuple[Any, dic
     task = task_of(system, data, epochs=recipe.epochs, size=given.size, encoder=encoder)
     if system.network == "bert":
         _ = task.words  # shared by all processes
+    drawn_from = {**recipe.networks, **recipe.deployments}
     settings = {
         "platform": platform.name,
         "dataset": data.name,
@@ -535,6 +536,8 @@ def _task(system: PaperSystem, given: Any, platform: Platform) -> tuple[Any, dic
         "size": given.size,
         "task": task.fingerprint,
         "window_seconds": given.window,
+        "at_most": {},
+        "only": {name: [str(value) for value in values] for name, values in drawn_from.items()},
     }
     return task, settings
 

@@ -53,14 +53,14 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
         "lenet": Recipe(
             "cifar-10",
             20_000,
-            16,
+            30,
             {f"filters_{n}": NARROW for n in (1, 2, 3, 4)} | {f"filter_size_{n}": SIDES for n in (1, 2, 3, 4)},
             OF_IMAGES,
         ),
         "squeezenet": Recipe(
             "cifar-10",
             10_000,
-            10,
+            20,
             {"filters_stem": NARROW, "filter_size_stem": SIDES, "filters_fire_1": NARROW, "filters_fire_2": NARROW}
             | {"filters_fire_block": (16, 32, 64, 128, 256)},
             OF_IMAGES,
@@ -68,7 +68,7 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
         "resnet": Recipe(
             "cifar-10",
             10_000,
-            8,
+            10,
             {"filters_stem": NARROW, "filters_projection": (16, 32), "filter_size_projection": SIDES}
             | {"filters_bottleneck": NARROWER, "filter_size_bottleneck": SIDES},
             OF_IMAGES,
@@ -76,7 +76,7 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
         "mobilenet": Recipe(
             "cifar-10",
             10_000,
-            10,
+            16,
             {"filters_stem": NARROWER, "filter_size_stem": SIDES, "filters_block_1": NARROW, "filters_block_2": NARROW}
             | {"filters_block_3": NARROW, "filters_block_4": (16, 32, 64, 128, 256, 512)},
             OF_IMAGES,
@@ -84,7 +84,7 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
         "xception": Recipe(
             "cifar-10",
             10_000,
-            6,
+            8,
             {"filters_entry": (16, 32), "filter_size_entry": SIDES, "filters_middle": NARROW}
             | {"filter_size_middle": SIDES},
             OF_IMAGES,
