@@ -98,8 +98,8 @@ def runs_of(logs: FloatArray) -> list[Run]:
     ]
 
 
-def coverage(draws: Iterator[tuple[FloatArray, FloatArray]]) -> tuple[Tally, Tally]:
-    """The tally of our method against a fixed other, and against the best other.
+def coverage(draws: Iterator[tuple[FloatArray, FloatArray]], *, other_seeds: bool = False) -> tuple[Tally, Tally]:
+    """The tally of our method against a fixed other, and against the best other, chosen afterwards or on other seeds.
 
     `draws` are logarithms of errors (1 + others, problems, seeds) with their true means (1 + others, problems).
     """
@@ -110,7 +110,7 @@ def coverage(draws: Iterator[tuple[FloatArray, FloatArray]]) -> tuple[Tally, Tal
             for mine, theirs in zip(logs[0], logs[1], strict=True)
         ]
         fixed.add(mean_ratio(pairs), float((means[0] - means[1]).mean()))
-        against = against_best(runs_of(logs), "ours", None, 1.0)
+        against = against_best(runs_of(logs), "ours", None, 1.0, other_seeds=other_seeds)
         best.add(against.ratio, float((means[0] - means[1:].min(axis=0)).mean()))
     return fixed, best
 
@@ -120,6 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.coverage", description=__doc__)
     parser.add_argument("results", type=Path, nargs="*", help="tables of real runs to draw seeds from")
     parser.add_argument("--repeats", type=int, default=1_000, help="simulated comparisons per line")
+    parser.add_argument("--other-seeds", action="store_true", help="choose the best of each seed on the other seeds")
     parser.add_argument("--ours", default="flexibo", help="the method under test in the tables of runs")
     given = parser.parse_args(arguments)
     print(f"{'luck of a run':22} {'problems':>8} {'seeds':>5}   a fixed other          the best of the others")
@@ -127,7 +128,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rng = np.random.default_rng(0)
 
     def line(name: str, problems: int, seeds: int, draws: Iterator[tuple[FloatArray, FloatArray]]) -> None:
-        fixed, best = coverage(draws)
+        fixed, best = coverage(draws, other_seeds=given.other_seeds)
         print(f"{name:22} {problems:8} {seeds:5}   {fixed}      {best}", flush=True)
 
     if given.results:

@@ -207,7 +207,10 @@ def _interval_notes(results: Sequence[AgainstBest]) -> list[str]:
     choice = "The best other is the best with these seeds, which favours it; the lower end of an interval is that of "
     choice += "the best chosen on other seeds."
     if results[-1].other_seeds:
-        choice = "The best other is chosen for each seed on the other seeds; on a problem the most frequent is named."
+        choice = (
+            "The best other is chosen for each seed on the other seeds, and the most frequent is named. This favours "
+            f"{printable_line(results[-1].ours)}: its intervals are too low more often than they say."
+        )
     return [
         f"In parentheses {results[-1].level:.0%} intervals, {number} seeds per problem. Ahead: the whole interval is "
         f"below 1; behind: above 1. {choice}"

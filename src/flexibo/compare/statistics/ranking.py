@@ -191,8 +191,8 @@ def against_best(
     often (``python -m benchmarks.coverage``). With fewer than `FEWEST_SEEDS` common seeds both ends favour the other.
     A method with few seeds is compared on these, and takes none from the others.
 
-    With `other_seeds`, the best is chosen for each seed on all others, as if it had to be known beforehand: a single
-    ratio without the bias of the choice afterwards, with both ends of its interval.
+    With `other_seeds`, the best is chosen for each seed on all others, as if it had to be known beforehand. That
+    favours ours with both ends of the interval: it is below the truth too often.
 
     Args:
         runs: In any order.
