@@ -124,7 +124,8 @@ def _how(file: StudyFile, objective: Objective) -> str:
     measure = file.measures[objective.name]
     if isinstance(measure, Command):
         meter = "" if measure.meter is None else f"; metered: {measure.meter.name}"
-        return f"command: {measure.template.text.strip()}{meter}"
+        board = "" if measure.board is None else f"; on {measure.board}"
+        return f"command: {measure.template.text.strip()}{meter}{board}"
     return f"function: {measure.place}" if isinstance(measure, Function) else repr(measure)
 
 

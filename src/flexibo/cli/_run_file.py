@@ -198,7 +198,7 @@ def ready_here(file: StudyFile, execution: ExecutionOptions, executor: ExecutorC
     leads = {objective.name: objective.measured_with or objective.name for objective in file.objectives}
     file, restored = file.on_this_machine({leads.get(name, name) for name in execution.only or leads})
     if restored and not quiet:
-        typer.echo(f"Restored {counted(len(restored), 'setting')} of the machine that a killed session had left.")
+        typer.echo(f"Restored {counted(restored, 'setting')} of the machine that a killed session had left.")
     return file
 
 

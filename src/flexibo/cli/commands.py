@@ -165,6 +165,7 @@ COMMANDS = (  # every command, in the order of the help
         ),
     ),
     CommandEntry("knobs", HARDWARE, "List, set and restore machine settings."),
+    CommandEntry("board", HARDWARE, "Measure on boards that cannot run flexibo."),
     CommandEntry("methods", COMPARE, "List the methods that a study can use.", ("flexibo methods --json",)),
     CommandEntry("problems", COMPARE, "List the problems to compare methods on.", ("flexibo problems --json",)),
     CommandEntry(

@@ -9,10 +9,12 @@ from typing import Any
 
 from flexibo.errors import FlexiBOError
 from flexibo.executors import Measure
+from flexibo.hardware.boards import Board
 from flexibo.hardware.by_command import PERIOD_SECONDS
 from flexibo.hardware.table import AUTO, check_meter_name
 from flexibo.objectives import DIRECTIONS, Objective
 from flexibo.space import Categorical, Ordinal, Space
+from flexibo.studyfile._board import BoardChoice
 from flexibo.studyfile._fields import Fields
 from flexibo.studyfile._inherited import WITHHELD
 from flexibo.studyfile._shell import syntax_error
@@ -61,7 +63,12 @@ class FileContext:
     space: Space | None  # None where the options have mistakes
     options: tuple[str, ...]
     imports: bool = True  # whether to import functions as a check
-    settings: MachineSettings = NO_SETTINGS  # the options that are settings of the machine
+    settings: MachineSettings = NO_SETTINGS  # the options that are settings of the machine, or of the board
+    board: BoardChoice | None = None
+
+    def on_board(self, objective: str) -> Board | None:
+        """The board on which the command of an objective runs; None: it runs here."""
+        return self.board.board if self.board is not None and self.board.runs(objective) else None
 
 
 def objectives_of(fields: Fields, around: FileContext) -> tuple[tuple[Objective, ...], dict[str, Measure]]:
@@ -174,7 +181,7 @@ def _measure(name: str, fields: Fields, around: FileContext) -> Measure | None:
         )
         return None
     if given == ["function"]:
-        return _function(fields, around)
+        return _function(name, fields, around)
     if given == ["command"]:
         return _command(name, fields, around)
     by = fields.text(MEASURED_BY)
@@ -204,7 +211,7 @@ def check_manual(fields: Fields) -> None:
             )
 
 
-def _function(fields: Fields, around: FileContext) -> Measure | None:
+def _function(name: str, fields: Fields, around: FileContext) -> Measure | None:
     place = fields.text("function")
     if place is None:
         return None
@@ -214,15 +221,27 @@ def _function(fields: Fields, around: FileContext) -> Measure | None:
         except FlexiBOError as error:
             fields.note("function", str(error))
             return None
-    return Function(place, str(around.folder), _settings(fields, around))
+    return Function(place, str(around.folder), _settings(fields, around, f"Objective {name!r}", is_here=True))
 
 
-def _settings(fields: Fields, around: FileContext) -> MachineSettings:
-    """The settings of the machine that an objective depends on."""
+def _settings(fields: Fields, around: FileContext, who: str, *, is_here: bool) -> MachineSettings:
+    """The settings of the machine, or of the board, that an objective depends on."""
     node = fields.table.get("options")
-    if not isinstance(node, YamlList):
-        return around.settings
-    return around.settings.among(tuple(str(item.value) for item in node.items if isinstance(item, YamlScalar)))
+    named = (
+        tuple(str(item.value) for item in node.items if isinstance(item, YamlScalar))
+        if isinstance(node, YamlList)
+        else None
+    )
+    found = around.settings.among(named)
+    if not is_here or around.board is None:
+        return found
+    if found.names:
+        fields.note(
+            "options",
+            f"{who} is measured here and depends on {', '.join(found.names)}, settings of the board; name its options "
+            "without them, or give it a command that runs on the board.",
+        )
+    return NO_SETTINGS
 
 
 def _command(name: str, fields: Fields, around: FileContext) -> Measure | None:
@@ -240,6 +259,7 @@ def _command(name: str, fields: Fields, around: FileContext) -> Measure | None:
         fields.note("command", f"In the command{fields.of}: {sentence}")
     if not wrong and (problem := syntax_error(template.script)):
         fields.note("command", f"The shell cannot read the command{fields.of}: {problem}.")
+    board = around.on_board(name)
     passed = fields.names(PASSED, WITHHELD, "withheld variable") or ()
     return Command(
         name,
@@ -248,18 +268,19 @@ def _command(name: str, fields: Fields, around: FileContext) -> Measure | None:
         fields.duration("timeout"),
         around.logs,
         passed,
-        _settings(fields, around),
-        _meter(fields, around),
+        _settings(fields, around, f"Objective {name!r}", is_here=board is None),
+        _meter(fields, around, is_here=board is None),
+        board=board,
     )
 
 
-def _meter(fields: Fields, around: FileContext) -> MeterChoice | None:
-    """The meter of a command: its name, or a mapping with how it is read."""
+def _meter(fields: Fields, around: FileContext, *, is_here: bool) -> MeterChoice | None:
+    """The meter of a command: its name, or a mapping with how it is read; names of a board's are checked there."""
     node = fields.table.get(METER)
     if node is None:
         return None
     if not isinstance(node, YamlMapping):
-        name = _meter_name(fields, METER, fields, around)
+        name = _meter_name(fields, METER, fields, around if is_here else None)
         return None if name is None else MeterChoice(name, str(around.folder))
     inner = Fields(node, fields.mistakes, f" of meter{fields.of}")
     inner.check_keys(METER_KEYS)
@@ -269,7 +290,7 @@ def _meter(fields: Fields, around: FileContext) -> MeterChoice | None:
         inner.note("cool_limit", f"cool_limit{inner.of} limits the wait until the machine is cool; give cool too.")
     limit, period = inner.duration("cool_limit"), inner.duration("period")
     return MeterChoice(
-        _meter_name(inner, "name", fields, around) or AUTO,
+        _meter_name(inner, "name", fields, around if is_here else None) or AUTO,
         str(around.folder),
         inner.duration("idle"),
         celsius,
@@ -278,12 +299,13 @@ def _meter(fields: Fields, around: FileContext) -> MeterChoice | None:
     )
 
 
-def _meter_name(fields: Fields, key: str, objective: Fields, around: FileContext) -> str | None:
+def _meter_name(fields: Fields, key: str, objective: Fields, around: FileContext | None) -> str | None:
     name = fields.text(key)
     if name is None:
         return None
     try:
-        check_meter_name(name.strip(), folder=around.folder)
+        if around is not None:
+            check_meter_name(name.strip(), folder=around.folder)
     except FlexiBOError as error:
         fields.note(key, f"{METER}{objective.of}: {error}")
     return name.strip()

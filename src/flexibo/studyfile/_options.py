@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 from flexibo.errors import FlexiBOError
 from flexibo.space import Categorical, Integer, Ordinal, Real, Rule, Space
 from flexibo.space.options import Option, as_option, named
+from flexibo.studyfile._board import KEY as BOARD
+from flexibo.studyfile._board import board_knobs
 from flexibo.studyfile._fields import Fields, is_number, shown
 from flexibo.studyfile._yaml_nodes import Node, YamlList, YamlMapping, YamlScalar
 from flexibo.studyfile.machine_settings import KNOB_NAMES
@@ -63,10 +65,12 @@ def _knobs(fields: Fields) -> YamlMapping | None:
     if inner is None:
         return None
     options = fields.table.get("options")
+    has_board = fields.has(BOARD)
+    known, where = (board_knobs(fields), "board check") if has_board else (KNOB_NAMES, "knobs list")
     for entry in inner.table.entries:
-        if entry.key not in KNOB_NAMES:
-            hint = nearest(entry.key, KNOB_NAMES)
-            fields.mistakes.add(entry.place, f"Unknown knob {entry.key!r}{hint} 'flexibo knobs list' shows them.")
+        if entry.key not in known:
+            hint = nearest(entry.key, known)
+            fields.mistakes.add(entry.place, f"Unknown knob {entry.key!r}{hint} 'flexibo {where}' shows them.")
         elif isinstance(options, YamlMapping) and options.get(entry.key) is not None:
             fields.mistakes.add(entry.place, f"{entry.key!r} is both an option and a knob; leave one out.")
     if not inner.table.entries:

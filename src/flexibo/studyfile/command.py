@@ -35,7 +35,10 @@ from flexibo.executors.measure import (
     note_printed,
     too_long,
 )
+from flexibo.hardware import MeteredRun
+from flexibo.hardware.boards import Board, BoardTimeoutError
 from flexibo.space import Design
+from flexibo.studyfile._board import run_on_board
 from flexibo.studyfile._inherited import inherited
 from flexibo.studyfile._shell import ScriptResult, ScriptTimeout, run_script
 from flexibo.studyfile._yaml_nodes import NUMBER
@@ -74,11 +77,14 @@ class Command:
     settings: MachineSettings = NO_SETTINGS  # of the machine, set while it runs
     meter: MeterChoice | None = None
     quantities: tuple[tuple[str, str], ...] = ()  # with a meter: objectives, and which quantity is the value of each
+    board: Board | None = None  # where it runs, with its settings and its meter; None: here
 
     def __call__(self, design: Design) -> Any:
         """The value, or several by objective, alone or with their cost."""
         if os.name != "posix":
             raise MachineError(f"The command of {self.objective!r} needs a shell ({os.name} has none); use a function.")
+        if self.board is not None:
+            return self._on_board(design, self.board)
         with self.settings.held(design):
             if self.meter is None:
                 return read_value(self._run(design).output, self.objective)
@@ -90,10 +96,40 @@ class Command:
         environment = self.inherited(meter.name)
         run, line = meter.read(lambda: ended.append(self._run(design)), environment, settings)
         note_printed(f"{line}\n")
+        return self._values(run, ended[0].output)
+
+    def _on_board(self, design: Design, board: Board) -> Any:
+        environment = self.environment(design)
+        seen = {name: text for name, text in environment.items() if name != "FLEXIBO_PYTHON"}  # that is of this machine
+        seen |= {name: os.environ[name] for name in self.passed if name in os.environ}
+        with closing(CommandLog(self.logs, self.objective, environment, self.template.filled(design))) as log:
+            try:
+                reading, line = run_on_board(
+                    board,
+                    self.template.script,
+                    seen,
+                    timeout=self.timeout,
+                    knobs=self.settings.values(design),
+                    meter=self.meter,
+                )
+            except BoardTimeoutError:
+                log.end("timeout")
+                raise TookTooLongError(too_long(self.timeout or 0.0)) from None
+            log.add(f"{reading.output}{reading.errors}".encode(errors="replace"))
+            note_printed(f"{reading.output}{reading.errors}")
+            log.end(exit_description(reading.status))
+        self._check(ScriptResult(reading.status, reading.output, reading.errors))
+        if reading.run is None:
+            return read_value(reading.output, self.objective)
+        note_printed(f"{line}\n")
+        return self._values(reading.run, reading.output)
+
+    def _values(self, run: MeteredRun, output: str) -> Any:
+        """The values of a metered command: what the meter gave, and what the command printed."""
         values = {name: QUANTITIES[what](run) for name, what in self.quantities if what != PRINTED}
         if len(values) == len(self.quantities):
             return values
-        printed = read_value(ended[0].output, self.objective)
+        printed = read_value(output, self.objective)
         said, *cost = printed if isinstance(printed, tuple) else (printed,)
         values = {**(said if isinstance(said, Mapping) else {self.objective: said}), **values}
         return (values, *cost) if cost else values

@@ -13,7 +13,7 @@ from flexibo._internal.durations import UNITS
 from flexibo.errors import InvalidValueError, SettingsDifferError
 from flexibo.executors import Measure
 from flexibo.hardware import close_meter
-from flexibo.hardware.knobs import Write
+from flexibo.hardware.boards import BoardError
 from flexibo.objectives import Objective
 from flexibo.space import Space
 from flexibo.storage import Storage, sqlite_file
@@ -21,6 +21,7 @@ from flexibo.storage.heartbeat import LEASE
 from flexibo.study import Study
 from flexibo.study.changes import UNSET, ChangeRequest
 from flexibo.study.settings import check_same_space, every_design
+from flexibo.studyfile._board import BoardChoice, board_of, check_used
 from flexibo.studyfile._executor import ExecutorChoice, executor_of
 from flexibo.studyfile._fields import Fields
 from flexibo.studyfile._objectives import FileContext, check_manual, objectives_of
@@ -30,14 +31,14 @@ from flexibo.studyfile._trackers import TrackerChoice, trackers_of
 from flexibo.studyfile._yaml_nodes import MOST_BYTES, YamlList, YamlMapping, YamlScalar, nodes_of
 from flexibo.studyfile.command import Command
 from flexibo.studyfile.functions import Function, found
-from flexibo.studyfile.machine_settings import NO_SETTINGS, MachineSettings
+from flexibo.studyfile.machine_settings import NO_SETTINGS, MachineSettings, ends_or_values
 from flexibo.studyfile.mistakes import Mistakes, Position, StudyFileError, nearest
 from flexibo.studyfile.template import Template, variable
 
 KEYS = (
     *("name", "method", "budget", "seed", "storage", "options", "designs", "valid", "objectives", "reference"),
     *("n_initial", "initial_designs", "stop", "executor", "logs", "lease", "candidates", "delta", "surrogate", "cost"),
-    *("trackers", "defaults", "known", "knobs"),
+    *("trackers", "defaults", "known", "knobs", "board"),
 )
 SUFFIXES = (".yaml", ".yml")
 
@@ -78,6 +79,7 @@ class StudyFile:
     defaults: Mapping[str, Any] = field(default_factory=dict)  # what designs have that are older than an option
     known: tuple[KnownSource, ...] = ()  # where results come from that are known before the first question
     knobs: MachineSettings = NO_SETTINGS  # the options that are settings of the machine
+    board: BoardChoice | None = None  # a machine that measures for us; the knobs are its settings then
     meters: Mapping[str, str] = field(default_factory=dict)  # what each metered objective is read from here
 
     @property
@@ -107,13 +109,15 @@ class StudyFile:
         commands = {name: one for name, one in self.measures.items() if isinstance(one, Command)}
         return tuple(name for name, command in commands.items() if command.meter is not None)
 
-    def on_this_machine(self, objectives: Collection[str]) -> tuple[StudyFile, tuple[Write, ...]]:
-        """The file, with what its meters are called here, and what was restored that a killed session had left.
+    def on_this_machine(self, objectives: Collection[str]) -> tuple[StudyFile, int]:
+        """The file, with what its meters are called here, and how many settings of a killed session were restored.
 
         A meter that cannot be read, or a setting that cannot be changed, for one of these objectives is an error.
         """
-        meters = {}
-        measures = [self.measures[name] for name in objectives if name in self.measures]
+        needed = [self.measures[name] for name in objectives if name in self.measures]
+        there = [one for one in needed if isinstance(one, Command) and one.board is not None]
+        measures = [one for one in needed if one not in there]
+        meters, n_restored = self._on_board(there)
         for measure in measures:
             if isinstance(measure, Command) and measure.meter is not None:
                 meter = measure.meter.opened(measure.inherited(measure.meter.name))
@@ -121,7 +125,21 @@ class StudyFile:
                 close_meter(meter)
         chosen = [measure.settings.names for measure in measures if isinstance(measure, Command | Function)]
         restored = self.knobs.among(tuple(name for names in chosen for name in names)).check(self.space)
-        return replace(self, meters=meters), restored
+        return replace(self, meters=meters), n_restored + len(restored)
+
+    def _on_board(self, commands: list[Command]) -> tuple[dict[str, str], int]:
+        """What the meters of these commands are called on the board, and how many settings it has restored."""
+        if self.board is None or not commands:
+            return {}, 0
+        board = self.board.board
+        names = {command.objective: command.meter.name for command in commands if command.meter is not None}
+        knobs = {name for command in commands for name in command.settings.names}
+        values = {name: list(ends_or_values(self.space, name)) for name in knobs}
+        found = board.check(meters=tuple(names.values()), knobs=values)
+        if found["problems"]:
+            raise BoardError(" ".join(f"On {board}: {sentence}" for sentence in found["problems"]))
+        meters = {objective: f"{found['opened'][name]} on {found['hostname']}" for objective, name in names.items()}
+        return meters, int(found["restored"])
 
     def check_same_meters(self, origin: Mapping[str, Any]) -> None:
         """Raise an error if an objective was read from another meter before: such readings must not be mixed."""
@@ -135,7 +153,7 @@ class StudyFile:
 
     def check_executor(self, executor: ExecutorChoice) -> None:
         """Raise an error if evaluations would run at the same time that need different settings of one machine."""
-        if self.knobs.names and executor.name == "processes" and executor.workers != 1:
+        if self.knobs.names and self.board is None and executor.name == "processes" and executor.workers != 1:
             raise InvalidValueError(
                 f"knobs ({', '.join(self.knobs.names)}) are settings of the whole machine, so evaluations cannot run "
                 "at the same time; leave the executor out, or give it one worker."
@@ -282,8 +300,10 @@ def study_file_of(source: FileText, *, imports: bool = True) -> StudyFile:
     logs = fields.text("logs")
     knobs = MachineSettings(knob_names(fields))
     names = _option_names(fields, space)
-    around = FileContext(folder, str(folder / logs) if logs else "", space, names, imports, knobs)
+    board = board_of(fields, folder)
+    around = FileContext(folder, str(folder / logs) if logs else "", space, names, imports, knobs, board)
     objectives, measures = objectives_of(fields, around)
+    check_used(fields, board, [name for name, one in measures.items() if isinstance(one, Command)])
     name = fields.text("name") or folder.name or "study"
     settings = settings_of(fields, objectives)
     settings |= initial_of(fields, space) | cost_of(fields, lambda: _function(fields, "cost", folder))
@@ -316,6 +336,7 @@ def study_file_of(source: FileText, *, imports: bool = True) -> StudyFile:
         defaults,
         known,
         knobs,
+        board,
     )
     try:
         file.check_executor(executor)
@@ -327,7 +348,8 @@ def study_file_of(source: FileText, *, imports: bool = True) -> StudyFile:
 
 def _one_reading_at_a_time(executor: ExecutorChoice, measures: Mapping[str, Measure]) -> ExecutorChoice:
     """The executor with one slot for each metered objective that has none: two readings would include each other."""
-    metered = [name for name, one in measures.items() if isinstance(one, Command) and one.meter is not None]
+    commands = {name: one for name, one in measures.items() if isinstance(one, Command)}
+    metered = [name for name, one in commands.items() if one.meter is not None or one.board is not None]
     return replace(executor, slots={**dict.fromkeys(metered, 1), **executor.slots}) if metered else executor
 
 

@@ -81,13 +81,17 @@ def _check(knob: Knob, space: Space, machine: LinuxMachine) -> None:
     found = state(knob, machine)
     if found.refusal:
         raise KnobUnavailableError(f"Knob {knob.name!r} cannot be set here: {found.refusal}")
-    option = space.options[knob.name]
-    values = option.values if isinstance(option, Categorical | Ordinal) else (option.low, option.high)
-    for value in values:
+    for value in ends_or_values(space, knob.name):
         try:
             knob.writes(value)
         except InvalidValueError as error:
             raise InvalidValueError(f"{str(error).rstrip('.')}. 'flexibo knobs list' shows what it offers.") from None
+
+
+def ends_or_values(space: Space, name: str) -> tuple[Any, ...]:
+    """The values of an option, or the ends of an interval."""
+    option = space.options[name]
+    return tuple(option.values) if isinstance(option, Categorical | Ordinal) else (option.low, option.high)
 
 
 def _here() -> tuple[LinuxMachine, tuple[Knob, ...], Journal]:

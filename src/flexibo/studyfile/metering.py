@@ -72,7 +72,7 @@ class MeterChoice:
             after, slowed = thermals.hottest(), risen(slow, thermals.slowdowns())
         if idle is not None:
             run = MeteredRun(run.above(idle), run.seconds)
-        return run, _line(run, meter.name, idle, before, after, slowed)
+        return run, reading_line(run, meter.name, idle, before, after, slowed)
 
     def _idle(self, meter: EnergyMeter, seconds: float, settings: tuple[object, ...]) -> IdlePower:
         """The idle power, measured once in a process for each setting of the machine."""
@@ -85,7 +85,7 @@ class MeterChoice:
 _known_idle: dict[tuple[MeterChoice, tuple[object, ...]], IdlePower] = {}
 
 
-def _line(
+def reading_line(
     run: MeteredRun,
     meter: str,
     idle: IdlePower | None,
@@ -93,6 +93,7 @@ def _line(
     after: Temperature | None,
     slowed: Mapping[str, float],
 ) -> str:
+    """A reading in one line for people."""
     joules, watts, seconds = (format_number(number) for number in (run.joules, run.watts, run.seconds))
     parts = [f"{joules} J, {watts} W in {seconds} s, read from {meter}"]
     if idle is not None:
