@@ -160,7 +160,9 @@ Data = Annotated[
 Dataset = Annotated[
     str, _for_systems(help="The dataset to train on. By default the first one of the system that is found.")
 ]
-Platform = Annotated[str, _for_systems("--platform", help="auto, nvidia-gpu, linux-cpu, jetson-xavier or jetson-tx2.")]
+Platform = Annotated[
+    str, _for_systems("--platform", help="auto, nvidia-gpu, linux-cpu, jetson-xavier, jetson-tx2 or -orin.")
+]
 Limit = Annotated[int | None, _for_systems(min=1, help="The maximum number of training examples.")]
 Epochs = Annotated[int | None, _for_systems(min=1, help="The number of training epochs.")]
 Models = Annotated[Path, _for_systems(help="The folder of trained models; several processes may share it.")]

@@ -61,9 +61,10 @@ RAILS = (
     ("GPU", "CPU", "SOC", "CV", "VDDRQ", "SYS5V"),
     ("VDD_GPU_SOC", "VDD_CPU_CV", "VIN_SYS_5V0"),
 )
-# The rates of the memory where firmware lists none: TX2 and Xavier (as flexibo.hardware.knobs.jetson).
+# The rates of the memory where firmware lists none: TX2, Xavier and Orin (as flexibo.hardware.knobs.jetson).
 TX2_EMC_MHZ = (40.8, 68, 102, 204, 408, 665.6, 800, 1062.4, 1331.2, 1600, 1866)
 XAVIER_EMC_MHZ = (204, 408, 665.6, 800, 1065.6, 1331.2, 1600, 1866, 2133)
+ORIN_EMC_MHZ = (2133, 3199)
 SCHEDULERS = {"CFP": ("cfq", "bfq", "mq-deadline", "deadline"), "NOOP": ("noop", "none")}
 VM = {
     "swappiness": "swappiness",
@@ -363,7 +364,9 @@ class EmcFrequency(Knob):
     def offered(self) -> List[Any]:
         low, high = self._number("min_rate"), self._number("max_rate")
         listed = [khz * 1000 for khz in numbers_of(self.board.path("sys/kernel/debug/bpmp/debug/emc/possible_rates"))]
-        usual = TX2_EMC_MHZ if high <= TX2_EMC_MHZ[-1] * 1e6 else XAVIER_EMC_MHZ
+        usual: Sequence[float] = TX2_EMC_MHZ if high <= TX2_EMC_MHZ[-1] * 1e6 else XAVIER_EMC_MHZ
+        if "tegra234" in text_of(self.board.path("proc/device-tree/compatible")) or high > XAVIER_EMC_MHZ[-1] * 1e6:
+            usual = ORIN_EMC_MHZ
         rates = listed or [round(mhz * 1e6) for mhz in usual]
         return [rate / 1e9 for rate in sorted({rate for rate in rates if low <= rate <= high} | {low, high})]
 

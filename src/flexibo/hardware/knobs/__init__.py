@@ -23,7 +23,7 @@ from flexibo.hardware.knobs.base import (
 )
 from flexibo.hardware.knobs.cpu import ActiveCores, CpuFrequency, CpuGovernor
 from flexibo.hardware.knobs.files import LinuxMachine
-from flexibo.hardware.knobs.jetson import EmcFrequency, GpuFrequency, jetson_knobs
+from flexibo.hardware.knobs.jetson import EmcFrequency, GpuFrequency, jetson_knobs, orin_knobs
 from flexibo.hardware.knobs.journal import Journal, JournalError, default_path
 from flexibo.hardware.knobs.memory import memory_knobs
 from flexibo.hardware.knobs.nvidia import GpuClock, MemoryClock, NvidiaGpus, PowerLimit, nvidia_knobs
@@ -64,6 +64,7 @@ __all__ = [
     "linux_knobs",
     "lock_path",
     "nvidia_knobs",
+    "orin_knobs",
     "os_knobs",
     "restore",
     "settings",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from flexibo.hardware.knobs._frequencies import pinned, spread, step_of
 from flexibo.hardware.knobs.base import KnobUnavailableError, Level, Machine, Write
@@ -21,7 +23,11 @@ _GPU = re.compile(r".*\.(gpu|g[a-z]\d+b)")
 
 TX2_EMC_MHZ = (40.8, 68, 102, 204, 408, 665.6, 800, 1062.4, 1331.2, 1600, 1866)
 XAVIER_EMC_MHZ = (204, 408, 665.6, 800, 1065.6, 1331.2, 1600, 1866, 2133)
-"""The memory frequencies of both boards, for firmware that does not list them."""
+# Orin has others. Only these two were found in a source: NVIDIA's power modes of the AGX Orin
+# (nvpmodel_p3701_0000.conf) limit its memory to 2133 MHz or not at all, and then users report 3199. The lowest one is
+# read from the board.
+ORIN_EMC_MHZ = (2133, 3199)
+"""The memory frequencies of the boards, for firmware that does not list them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +85,7 @@ class EmcFrequency:
     name: str = "emc_frequency"
 
     def values(self) -> tuple[Level, ...]:
-        """The steps that the firmware lists, or those of the TX2 or Xavier within its range."""
+        """The steps that the firmware lists, or those known of the TX2, Xavier or Orin within its range."""
         return spread(self._table(), self.steps, self.bounds)
 
     def read(self) -> Level:
@@ -107,15 +113,32 @@ class EmcFrequency:
     def _table(self) -> list[float]:
         listed = numbers_of(self.machine, self.machine.roots.sys / BPMP / "emc" / "possible_rates")
         low, high = number_of(self.machine, self._clock / "min_rate"), number_of(self.machine, self._clock / "max_rate")
-        usual = TX2_EMC_MHZ if high <= TX2_EMC_MHZ[-1] * 1e6 else XAVIER_EMC_MHZ
+        usual = _usual_rates(self.machine, high)
         rates = [khz * 1000 for khz in listed] or [round(mhz * 1e6) for mhz in usual]
         found = {rate for rate in rates if low <= rate <= high} | {low, high}
         return [rate / _HZ for rate in sorted(found)]
 
 
-def jetson_knobs(
-    machine: Machine, *, steps: int = 8
-) -> tuple[ActiveCores | CpuFrequency | GpuFrequency | EmcFrequency, ...]:
+def _usual_rates(machine: Machine, highest_hz: int) -> tuple[float, ...]:
+    """The memory frequencies of a board in MHz, by its processor or else by the highest one."""
+    chips = ""
+    with suppress(OSError):
+        chips = machine.read(str(machine.roots.proc / "device-tree/compatible"))
+    if "tegra234" in chips or highest_hz > XAVIER_EMC_MHZ[-1] * 1e6:
+        return ORIN_EMC_MHZ
+    return TX2_EMC_MHZ if highest_hz <= TX2_EMC_MHZ[-1] * 1e6 else XAVIER_EMC_MHZ
+
+
+JetsonKnob: TypeAlias = ActiveCores | CpuFrequency | GpuFrequency | EmcFrequency
+
+
+def orin_knobs(machine: Machine, *, steps: int = 8) -> tuple[JetsonKnob, ...]:
+    """The same four knobs for an Orin, which the paper did not have: all that the board offers."""
+    frequencies = (CpuFrequency(machine, steps), GpuFrequency(machine, steps), EmcFrequency(machine, steps))
+    return (ActiveCores(machine), *frequencies)
+
+
+def jetson_knobs(machine: Machine, *, steps: int = 8) -> tuple[JetsonKnob, ...]:
     """The paper's four hardware knobs, in the order in which they are set: the paper's ranges, the board's steps."""
     return (
         ActiveCores(machine, highest=6),

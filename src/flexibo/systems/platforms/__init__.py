@@ -21,6 +21,7 @@ PLATFORMS: Mapping[str, Callable[[], Platform]] = MappingProxyType(
         "linux-cpu": LinuxCpu,
         "jetson-xavier": lambda: Jetson("xavier"),
         "jetson-tx2": lambda: Jetson("tx2"),
+        "jetson-orin": lambda: Jetson("orin"),
     }
 )
 

@@ -1,4 +1,4 @@
-"""NVIDIA Jetson boards, as in the paper; the power sensors of the board (INA3221) measure the energy."""
+"""NVIDIA Jetson boards, as in the paper, and Orin; the power sensors of the board (INA3221) measure the energy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from flexibo.hardware import EnergyMeter, Ina3221Meter
-from flexibo.hardware.knobs import Knob, LinuxMachine, jetson_knobs, os_knobs
+from flexibo.hardware.knobs import Knob, LinuxMachine, jetson_knobs, orin_knobs, os_knobs
 from flexibo.systems.catalogue import NetworkTraits
 from flexibo.systems.options import Values
 from flexibo.systems.platforms._torch_settings import BATCHES
@@ -16,11 +16,13 @@ from flexibo.systems.platforms.base import MakeInputs, Serving
 from flexibo.systems.platforms.nvidia_gpu import NvidiaGpu
 
 PRECISIONS = ("fp32", "fp16")
+ORIN = "orin"
+ORIN_PRECISIONS = ("fp32", "tf32", "bf16", "fp16")  # its GPU is an Ampere, those of the paper's boards are older
 
 
 @dataclass(frozen=True, slots=True)
 class Jetson:
-    """A Jetson board: ``"xavier"`` or ``"tx2"``."""
+    """A Jetson board: ``"xavier"``, ``"tx2"`` or ``"orin"`` (AGX, NX or Nano)."""
 
     device = "cuda:0"
     longest_seconds = None
@@ -36,7 +38,7 @@ class Jetson:
     def options(self, traits: NetworkTraits) -> Mapping[str, Values]:
         """Batch size and precision; the paper's options are knobs."""
         options: dict[str, Values] = {} if traits.own_batch else {"batch": BATCHES}
-        options["precision"] = PRECISIONS
+        options["precision"] = ORIN_PRECISIONS if self.board == ORIN else PRECISIONS
         return options
 
     def notes(self) -> tuple[str, ...]:
@@ -44,8 +46,9 @@ class Jetson:
         return ()
 
     def knobs(self) -> tuple[Knob, ...]:
-        """The paper's hardware and operating-system options."""
-        return (*jetson_knobs(self.machine), *os_knobs(self.machine))
+        """The paper's hardware and operating-system options, on an Orin with its own ranges."""
+        hardware = orin_knobs(self.machine) if self.board == ORIN else jetson_knobs(self.machine)
+        return (*hardware, *os_knobs(self.machine))
 
     def meter(self) -> EnergyMeter:
         """The INA3221 sensors of the board."""

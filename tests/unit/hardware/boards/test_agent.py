@@ -33,7 +33,10 @@ from tests.unit.hardware.fake_linux import BOOT, GPU_STEPS, contents, put
 from tests.unit.hardware.fake_sensors import make_acpi_meter, make_chip
 
 from flexibo.hardware.boards import BOARD_KNOBS, SocketPlace, agent_text
-from flexibo.hardware.knobs import Roots
+from flexibo.hardware.ina3221 import SIDE_BY_SIDE, TOTALS
+from flexibo.hardware.knobs import EmcFrequency, LinuxMachine, Roots
+from flexibo.hardware.knobs.jetson import TX2_EMC_MHZ, XAVIER_EMC_MHZ
+from flexibo.hardware.knobs.storage import SCHEDULERS
 
 OLD_NAMES = {  # what the agent uses of the standard library; each is in Python 3.6
     "argparse": "ArgumentParser",
@@ -378,6 +381,18 @@ def test_a_meter_that_does_not_move_is_no_reading(session: subprocess.Popen[byte
     with pytest.raises(agent.Problem) as stopped:
         agent.check_moved(meter, 0.0, 5.0)
     assert (short.value.kind, stopped.value.kind) == ("short", "machine")
+
+
+def test_the_tables_are_those_of_flexibo_itself(board: Any, agent: ModuleType, root: Path) -> None:
+    emc = root / "sys/kernel/debug/bpmp/debug/clk/emc"
+    roots = Roots(root / "sys", root / "proc")
+    for highest in (1866000000, 2133000000, 3199000000):
+        put(emc / "max_rate", highest)
+        theirs = EmcFrequency(LinuxMachine(roots), steps=99).values()
+        assert tuple(agent.EmcFrequency(board, "emc_frequency").offered()) == theirs
+    assert (agent.TX2_EMC_MHZ, agent.XAVIER_EMC_MHZ) == (TX2_EMC_MHZ, XAVIER_EMC_MHZ)
+    assert (*((total,) for total in TOTALS), *SIDE_BY_SIDE) == agent.RAILS
+    assert agent.SCHEDULERS == SCHEDULERS
 
 
 def test_rails_of_either_layout_add_up_and_unknown_ones_are_named(agent: ModuleType, board: Any, root: Path) -> None:

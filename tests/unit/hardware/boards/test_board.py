@@ -82,7 +82,7 @@ def test_a_short_work_is_no_fault_of_the_machine(monkeypatch: pytest.MonkeyPatch
 
 def test_an_agent_of_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     answering(monkeypatch, {"ok": True, "agent": "another"})
-    with pytest.raises(BoardError, match="flexibo board install nano@board"):
+    with pytest.raises(BoardError, match="board install nano@board"):
         Board(PLACE).check()
 
 

@@ -62,7 +62,7 @@ def test_an_ssh_that_does_not_lead_to_an_agent_says_why(ssh: Path, script: str, 
 
 
 def test_without_an_agent_the_error_says_how_to_install_it(ssh: Path) -> None:
-    with pytest.raises(BoardError, match="flexibo board install nano@board"):
+    with pytest.raises(BoardError, match="board install nano@board"):
         SshPlace("nano@board").ask({"do": "check"})
 
 

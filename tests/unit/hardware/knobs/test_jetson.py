@@ -16,6 +16,7 @@ from flexibo.hardware.knobs import (
     KnobUnavailableError,
     LinuxMachine,
     jetson_knobs,
+    orin_knobs,
     os_knobs,
     settings,
 )
@@ -87,6 +88,23 @@ def test_a_xavier_has_its_own_rates(kernel: FakeKernel) -> None:
     put(emc / "min_rate", 204000000)
     put(emc / "max_rate", 2133000000)
     assert EmcFrequency(kernel, steps=99).values() == (0.204, 0.408, 0.6656, 0.8, 1.0656, 1.3312, 1.6, 1.866, 2.133)
+
+
+def test_an_orin_has_its_own_rates_whatever_its_limit_is(kernel: FakeKernel) -> None:
+    emc = kernel.roots.sys / "kernel/debug/bpmp/debug/clk/emc"
+    put(emc / "min_rate", 204000000)
+    put(emc / "max_rate", 3199000000)
+    assert EmcFrequency(kernel, steps=99).values() == (0.204, 2.133, 3.199)
+    put(emc / "max_rate", 2133000000)
+    put(kernel.roots.proc / "device-tree/compatible", "nvidia,p3737-0000\0nvidia,tegra234\0")
+    assert EmcFrequency(kernel, steps=99).values() == (0.204, 2.133)
+
+
+def test_an_orin_offers_all_its_cores_and_steps_beyond_the_papers_ranges(kernel: FakeKernel) -> None:
+    offered = {knob.name: knob.values() for knob in orin_knobs(kernel, steps=99)}
+    assert offered["gpu_frequency"] == tuple(step / 1e9 for step in GPU_STEPS)
+    assert offered["active_cores"] == (1, 2, 3, 4, 5, 6)
+    assert [knob.name for knob in orin_knobs(kernel)] == [knob.name for knob in jetson_knobs(kernel)]
 
 
 def test_the_papers_nine_options_are_set_and_put_back(kernel: FakeKernel, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from tests.unit.hardware.fake_linux import jetson, put
 from flexibo.hardware import MeterError
 from flexibo.hardware.knobs import LinuxMachine, Roots
 from flexibo.systems.catalogue import find_system
-from flexibo.systems.platforms import Jetson, NvidiaGpu
+from flexibo.systems.platforms import PLATFORMS, Jetson, NvidiaGpu
 
 
 def test_a_jetson_has_the_papers_nine_knobs() -> None:
@@ -28,6 +28,15 @@ def test_a_board_offers_batches_and_precisions_but_no_streams_or_graphs() -> Non
         "precision": ("fp32", "fp16"),
     }
     assert dict(Jetson().options(find_system("bert-imdb").traits)) == {"precision": ("fp32", "fp16")}
+
+
+def test_an_orin_computes_in_the_precisions_of_its_gpu_and_has_its_own_ranges(tmp_path: Path) -> None:
+    board = PLATFORMS["jetson-orin"]()
+    assert board.name == "jetson-orin"
+    assert board.options(find_system("bert-imdb").traits)["precision"] == ("fp32", "tf32", "bf16", "fp16")
+    orin, xavier = (Jetson(name, LinuxMachine(jetson(tmp_path / name))) for name in ("orin", "xavier"))
+    lowest = [{knob.name: knob.values()[0] for knob in one.knobs()}["gpu_frequency"] for one in (orin, xavier)]
+    assert lowest == [0.11475, 0.34425]
 
 
 def test_its_knobs_are_those_of_its_own_machine(tmp_path: Path) -> None:
