@@ -2,7 +2,8 @@
 
 Runs come from tables of ``flexibo compare`` (``results.csv``, folders with one, or compressed tables), whatever version
 of flexibo made them, and those of rivals also from the package. ``flexibo compare --finished`` judges the present
-version alone. ``--keep FILE`` writes the runs of flexibo's own methods to a compressed table.
+version alone. ``--keep FILE`` writes the runs of flexibo's own methods to a compressed table; ``--page FILE`` writes
+the tables into a page that has their headings.
 """
 
 from __future__ import annotations
@@ -10,24 +11,36 @@ from __future__ import annotations
 import argparse
 import lzma
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 from flexibo.compare.problems.table import find_problem
 from flexibo.compare.results_folder import RESULTS
 from flexibo.compare.rivals import RIVALS
-from flexibo.compare.runs import MEASURES, Run, Task, read_runs, write_runs
+from flexibo.compare.runs import MEASURES, Measure, Run, Task, read_runs, write_runs
 from flexibo.compare.statistics.ranking import FEWEST_SEEDS
 from flexibo.compare.stored_results import stored_runs
 from flexibo.compare.suites import SUITES, Suite
-from flexibo.compare.verdict import verdict
+from flexibo.compare.verdict import Verdict, verdict
 
 WIDTH = 120
 COMPRESSED = ".xz"
+SECTIONS: Mapping[str, tuple[Measure, Sequence[str]]] = {
+    "By group of problems": ("confirmed", ("by group of problems",)),
+    "Goals": ("confirmed", ("Goals of",)),
+    "Against the best other contestant": ("confirmed", ("against the best contestant",)),
+    "Against the best rival": ("confirmed", ("against the best rival",)),
+    "Rankings": ("confirmed", ("Ranking by",)),
+    "By model error": ("model", ("Ranking by", "Goals of")),
+    "Suggestions that were replaced": ("confirmed", ("Suggestions of",)),
+    "Errors": ("confirmed", ("error in % of the hypervolume",)),
+}
+"""Headings of a page, and the tables below them: the error that they show, and words of their titles."""
 
 
 def table_of_runs(path: Path) -> list[Run]:
@@ -60,6 +73,24 @@ def finished_runs(suite: Suite, tables: Sequence[Path]) -> list[Run]:
     return [known[task] for task in tasks if task in known]
 
 
+def filled(page: str, found: Verdict) -> str:
+    """A page with new tables: they replace the first block of text below each of `SECTIONS`."""
+    tables = {measure: found.tables(measure) for measure in found.judgements}
+    for heading, (measure, words) in SECTIONS.items():
+        chosen = [table for table in tables.get(measure, []) if any(word in table.title for word in words)]
+        start = page.index(f"\n## {heading}\n")
+        begin = page.index("\n```\n", start) + len("\n```\n")
+        page = page[:begin] + "\n".join(map(_text, chosen)) + page[page.index("```", begin) :]
+    return page
+
+
+def _text(table: RenderableType) -> str:
+    """A table as lines of text."""
+    console = Console(width=WIDTH, highlight=False, file=StringIO(), color_system=None)
+    console.print(table)
+    return "".join(f"{line.rstrip()}\n" for line in console.file.getvalue().splitlines())  # type: ignore[attr-defined]
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the tables."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.judged", description=__doc__)
@@ -73,6 +104,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--fewest-seeds", type=int, default=FEWEST_SEEDS)
     parser.add_argument("--other-seeds", action="store_true")
     parser.add_argument("--keep", type=Path, help="a compressed table for the runs of flexibo's own methods")
+    parser.add_argument("--page", type=Path, help="a page in Markdown whose tables are replaced")
     given = parser.parse_args(arguments)
     suite = SUITES[given.suite]
     left_out = given.without.split(",")
@@ -92,6 +124,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         fewest=given.fewest_seeds,
         other_seeds=given.other_seeds,
     )
+    if given.page:
+        given.page.write_text(filled(given.page.read_text(encoding="utf-8"), found), encoding="utf-8")
     console = Console(width=WIDTH, highlight=False)
     for table in found.tables(given.measure):
         console.print(table)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from benchmarks.judged import finished_runs, keep, main, table_of_runs
+from benchmarks.judged import SECTIONS, finished_runs, keep, main, table_of_runs
 from tests.comparisons import run
 
 from flexibo.compare.runs import write_runs
@@ -28,6 +28,21 @@ def test_finished_runs_of_any_version_are_judged_with_the_stored_ones_of_rivals(
     shown = capsys.readouterr().out
     assert PROBLEMS[0] not in shown
     assert "optuna-tpe" not in shown
+
+
+def test_a_page_gets_the_tables_below_its_headings(tmp_path: Path) -> None:
+    own = [run(m, seed, p, front=False) for p in PROBLEMS for m in ("flexibo", "ehvi") for seed in range(3)]
+    keep(tmp_path / "own.xz", own)
+    page = tmp_path / "page.md"
+    page.write_text("# Page\n" + "".join(f"\n## {heading}\n\nWords.\n\n```\nold\n```\n" for heading in SECTIONS))
+    assert main([str(tmp_path / "own.xz"), "--suite", "quick", "--page", str(page)]) == 0
+    parts = dict(part.split("\n", 1) for part in page.read_text().split("\n## ")[1:])
+    assert list(parts) == list(SECTIONS)
+    assert all("Words." in text for text in parts.values())
+    assert "Ranking by confirmed error" in parts["Rankings"]
+    assert "flexibo against the best rival" in parts["Against the best rival"]
+    assert "optuna-tpe" in parts["Errors"]
+    assert max(map(len, page.read_text().splitlines())) <= 120
 
 
 def test_of_a_run_in_several_tables_the_last_counts(tmp_path: Path) -> None:
