@@ -136,7 +136,7 @@ def _first(file: StudyFile, study: Study, tries: Tries) -> list[dict[str, Any]]:
     found = []
     for evaluation in [*asked, *(study.ask(FIRST - len(asked)) if len(asked) < FIRST else ())]:
         measure = file.measures.get(evaluation.objective)
-        command = measure.template.filled(evaluation.design).strip() if isinstance(measure, Command) else None
+        command = measure.shown(evaluation) if isinstance(measure, Command) else None
         found.append(
             {
                 "objective": evaluation.objective,
@@ -219,6 +219,7 @@ def _objective_rows(plan: Mapping[str, Any], study: Study) -> list[tuple[str, st
         goals += [f"at most {objective.at_most:g}{unit}"] if objective.at_most is not None else []
         goals += [f"at least {objective.at_least:g}{unit}"] if objective.at_least is not None else []
         goals += [objective.range_text] if objective.range_text else []
+        goals += [f"stops at steps {', '.join(map(str, objective.stops))}"] if objective.stops else []
         depends = "all options" if objective.options is None else ", ".join(objective.options)
         title = f"{objective.name} ({objective.unit})" if objective.unit else objective.name
         rows.append((title, ", ".join(goals), depends, found["measured_by"]))

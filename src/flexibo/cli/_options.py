@@ -243,6 +243,7 @@ class StudyOptions:
     is_storage_typed: bool = False
     name: str = ""
     lease: str = ""
+    checkpoints: str = ""
 
     def __post_init__(self) -> None:
         _ = self.budget_seconds, self.lease_seconds, self.stop_rules  # a mistake is reported before anything is done

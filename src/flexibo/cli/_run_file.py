@@ -79,11 +79,12 @@ def check_is_system(name: str) -> None:
 
 def join_study(given: StudyOptions, file: Path | None) -> tuple[Study, StudyFile, str] | None:
     """The stored study, the file that the user names or that it was created from, and its URL; None without a file."""
-    lease = given.lease_seconds
+    lease, checkpoints = given.lease_seconds, given.checkpoints
     if file is not None:
         found = read_study_file(file)
         url = chosen_storage(found, given)
-        return found.joined(url, given.name or found.name, lease=lease), found.measuring_for(url), url
+        study = found.joined(url, given.name or found.name, lease=lease, checkpoints=checkpoints)
+        return study, found.measuring_for(url), url
     url = storage_url(given.storage)
     name = stored_study(url, given.name or None)[1]
     origin = stored_origin(url, name)
@@ -93,7 +94,7 @@ def join_study(given: StudyOptions, file: Path | None) -> tuple[Study, StudyFile
         found = stored_file(origin, name)
     except UnnamedFileError as error:
         raise TypeAgainError(error.problem, "--file", short_path(error.path)) from None
-    return found.joined(url, name, lease=lease), found.measuring_for(url), url
+    return found.joined(url, name, lease=lease, checkpoints=checkpoints), found.measuring_for(url), url
 
 
 def chosen_storage(file: StudyFile, given: StudyOptions) -> str:

@@ -85,7 +85,7 @@ def stored_origin(url: str, name: str) -> Mapping[str, Any]:
     return next((origin for origin in reversed(found) if isinstance(origin, Mapping) and origin), {})
 
 
-def load_study(url: str, name: str, *, worker: str = "", lease: float) -> Study:
+def load_study(url: str, name: str, *, worker: str = "", lease: float, checkpoints: str = "") -> Study:
     """The stored study, or the only one, if all that it needs to continue is stored; a `worker` claims by hand."""
     from flexibo.study import Study
     from flexibo.study.stored import stored_study
@@ -97,4 +97,4 @@ def load_study(url: str, name: str, *, worker: str = "", lease: float) -> Study:
             f"Study {found!r} has a custom {' and a custom '.join(missing)}, which is only in the program that created "
             f"it; continue there, with Study.load({shown_url(url)!r}, {found!r}, ...).run(...)."
         )
-    return Study.load(storage, found, detached_worker=worker, lease=lease)
+    return Study.load(storage, found, detached_worker=worker, lease=lease, checkpoints=checkpoints or None)

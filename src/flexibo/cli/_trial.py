@@ -159,7 +159,7 @@ class TellingExecutor:
 
 def how_lines(measure: Measure, evaluation: Evaluation) -> list[str]:
     if isinstance(measure, Command):
-        first, *others = measure.template.filled(evaluation.design).strip().splitlines() or [""]
+        first, *others = measure.shown(evaluation).splitlines() or [""]
         return [f"$ {first}", *(f"  {line}" for line in others)]
     return [f"function {measure.place}"] if isinstance(measure, Function) else []
 

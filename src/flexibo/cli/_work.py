@@ -48,7 +48,7 @@ def find_study(
         if change := note_change(study, found):
             say(change)
         return study, found, StudyPlace(url, name)
-    return load_study(url, name, lease=lease), None, StudyPlace(url, name)
+    return load_study(url, name, lease=lease, checkpoints=given.checkpoints), None, StudyPlace(url, name)
 
 
 def chosen_objectives(

@@ -52,6 +52,10 @@ def worker(
     estimate: options.Estimate = None,
     lease: options.Lease = "60s",
     longest: options.Longest = "",
+    checkpoints: Annotated[
+        str,
+        typer.Option(help="The folder for checkpoints of objectives with steps, if all machines share one."),
+    ] = "",
 ) -> None:
     """Measure for a stored study until it is finished or there is nothing to do; many workers may share one study.
 

@@ -33,6 +33,7 @@ _OTHERS = {
 }
 SYNONYMS = {other: key for key, others in _OTHERS.items() for other in others}  # names of our keys in other tools
 
+WHOLE = "a whole number such as 27, or a list of them, as in [1, 3, 9, 27]"
 MOST = 1_000_000_000  # the default upper bound of whole numbers
 
 
@@ -97,6 +98,17 @@ class Fields:
     def share(self, key: str) -> float | None:
         """A share: a number below 1, or a text such as 5%."""
         return self._read(key, lambda value: _parsed(value, parse_share), "a share such as 5% or 0.05, below 100%")
+
+    def whole_numbers(self, key: str) -> int | tuple[int, ...] | None:
+        """A whole number, or a list of them."""
+        node = self.table.get(key)
+        if not isinstance(node, YamlList):
+            return self._read(key, lambda value: value if type(value) is int else None, WHOLE)
+        values = [item.value if isinstance(item, YamlScalar) else None for item in node.items]
+        if not values or not all(type(value) is int for value in values):
+            self._wrong(key, node, WHOLE)
+            return None
+        return tuple(values)  # type: ignore[arg-type]  # they are whole numbers
 
     def _read(self, key: str, accept: Callable[[Any], Value | None], expected: str) -> Value | None:
         """What `accept` returns for the value of a key; None if the key is missing, or wrong, which is noted."""

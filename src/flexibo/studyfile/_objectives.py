@@ -24,7 +24,7 @@ from flexibo.studyfile.functions import Function, found
 from flexibo.studyfile.machine_settings import NO_SETTINGS, MachineSettings
 from flexibo.studyfile.metering import COOL_LIMIT_SECONDS, PRINTED, QUANTITIES, MeterChoice
 from flexibo.studyfile.mistakes import nearest
-from flexibo.studyfile.template import Template, parsed, variable
+from flexibo.studyfile.template import STEP_WORDS, Template, parsed, variable
 
 MEASURED_BY = "measured_by"
 MANUAL = "hand"  # the value of `MEASURED_BY` for an objective that a person, or another program, measures
@@ -46,6 +46,8 @@ READERS: Mapping[str, Callable[[Fields, str], Any]] = {  # keys of an objective 
     "optimise": Fields.flag,
     "tolerance": Fields.number,
     "resources": lambda fields, key: fields.amounts(key, None, "resource"),
+    "steps": Fields.whole_numbers,
+    "resumable": Fields.flag,
 }
 PASSED = "pass_environment"
 METER, QUANTITY = "meter", "quantity"
@@ -162,6 +164,10 @@ def _measure(name: str, fields: Fields, around: FileContext) -> Measure | None:
         fields.note(PASSED, f"{PASSED}{fields.of} is for commands, and it has none; leave it out.")
     if fields.has(METER) and given != ["command"]:
         fields.note(METER, f"{METER}{fields.of} is read while a command runs, and it has none; give a command.")
+    if fields.has(METER) and fields.has("steps"):
+        fields.note(
+            METER, f"{METER}{fields.of} reads a whole command, and its steps are values that it prints; leave one out."
+        )
     if fields.has("measured_with"):
         if given:
             fields.note(
@@ -254,12 +260,24 @@ def _command(name: str, fields: Fields, around: FileContext) -> Measure | None:
     text = fields.text("command")
     if text is None or not around.options:
         return None
-    template, wrong = parsed(text, around.options)
-    for sentence in [*wrong, *_unfit(around), *_left_out(template, fields, around)]:
+    words = STEP_WORDS if fields.has("steps") else ()
+    template, wrong = parsed(text, [*around.options, *words])
+    taken = [
+        f"option {name!r} has the name of a placeholder for steps, {{{name}}}; rename it."
+        for name in words
+        if variable(name) in map(variable, around.options)
+    ]
+    for sentence in [*wrong, *taken, *_unfit(around), *_left_out(template, fields, around)]:
         fields.note("command", f"In the command{fields.of}: {sentence}")
     if not wrong and (problem := syntax_error(template.script)):
         fields.note("command", f"The shell cannot read the command{fields.of}: {problem}.")
     board = around.on_board(name)
+    if board is not None and fields.has("steps"):
+        fields.note(
+            "steps",
+            f"steps{fields.of} need a checkpoint folder, which is here, and its command runs on the board; name the "
+            "objectives of the board without it.",
+        )
     passed = fields.names(PASSED, WITHHELD, "withheld variable") or ()
     return Command(
         name,

@@ -82,13 +82,14 @@ def run_script(
     folder: str,
     environment: Mapping[str, str],  # all that it sees
     seconds: float | None = None,  # then it is ended, and a ScriptTimeout is raised
-    listen: Callable[[bytes], object] = lambda chunk: None,  # called with its output as it arrives
+    listen: Callable[[bytes], object] = lambda chunk: None,  # called with all that it prints as it arrives
+    follow: Callable[[bytes], object] = lambda chunk: None,  # the same without its standard error
 ) -> ScriptResult:
     """Run a script and return its result; when this returns or raises, none of its processes runs any more."""
     until = None if seconds is None else time.monotonic() + seconds
     with _started(script, folder, environment) as (process, news):
         tails = {stream: b"" for stream in (process.stdout, process.stderr) if stream}
-        _listen(process, news, tails, until, listen)
+        _listen(process, news, tails, until, listen, follow)
         status = _status(process, until)
     output, errors = (tail.decode(errors="replace") for tail in tails.values())
     return ScriptResult(status, output, errors)
@@ -143,6 +144,7 @@ def _listen(
     tails: dict[IO[bytes], bytes],
     until: float | None,
     listen: Callable[[bytes], object],
+    follow: Callable[[bytes], object],
 ) -> None:
     """Read until the script ends, and then what is already there: processes it left behind may still print."""
 
@@ -150,6 +152,8 @@ def _listen(
         chunk = os.read(stream.fileno(), most)
         tails[stream] = (tails[stream] + chunk)[-KEPT_BYTES:]
         listen(chunk)
+        if stream is process.stdout:
+            follow(chunk)
         return bool(chunk)
 
     with selectors.DefaultSelector() as selector:

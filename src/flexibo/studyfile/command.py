@@ -1,7 +1,8 @@
 """Command: an objective measured by a program in any language.
 
 The program is run by ``/bin/sh`` in the folder of the study file. It finds the design in its environment, and in its
-arguments where the command has placeholders. The last line that it prints is the value.
+arguments where the command has placeholders. The last line that it prints is the value. That of an objective with steps
+also finds from which step to which it goes and the folder of its checkpoint, and prints lines such as ``step 3 0.25``.
 
 With a meter, the energy, power or time of the program are values too, and it need not print any.
 
@@ -35,8 +36,10 @@ from flexibo.executors.measure import (
     note_printed,
     too_long,
 )
+from flexibo.executors.steps import Steps
 from flexibo.hardware import MeteredRun
 from flexibo.hardware.boards import Board, BoardTimeoutError
+from flexibo.history.events import Evaluation
 from flexibo.space import Design
 from flexibo.studyfile._board import run_on_board
 from flexibo.studyfile._inherited import inherited
@@ -44,7 +47,7 @@ from flexibo.studyfile._shell import ScriptResult, ScriptTimeout, run_script
 from flexibo.studyfile._yaml_nodes import NUMBER
 from flexibo.studyfile.machine_settings import NO_SETTINGS, MachineSettings
 from flexibo.studyfile.metering import PRINTED, QUANTITIES, MeterChoice
-from flexibo.studyfile.template import PREFIX, Template, in_words, variable
+from flexibo.studyfile.template import PREFIX, STEP_WORDS, Template, in_words, variable
 
 IMPOSSIBLE = 125
 NOT_RUN = (126, 127)
@@ -52,6 +55,11 @@ SHOWN_LINES = 4
 SHOWN_CHARACTERS = 400
 HEARD_BYTES = 4 * MOST_PRINTED  # a character has at most four bytes
 MOST_LOGGED = 16 * 1024 * 1024  # bytes: a program that never stops printing must not fill the disk
+
+LONGEST_LINE = 4096  # bytes: a longer one is none of ours
+STEP = re.compile(
+    rf"step\s+(?P<step>\d{{1,10}})\s+(?P<value>{NUMBER.pattern}|[-+]?(?:nan|inf|infinity))", re.IGNORECASE
+)
 
 logger = logging.getLogger(__name__)
 
@@ -79,16 +87,25 @@ class Command:
     quantities: tuple[tuple[str, str], ...] = ()  # with a meter: objectives, and which quantity is the value of each
     board: Board | None = None  # where it runs, with its settings and its meter; None: here
 
-    def __call__(self, design: Design) -> Any:
-        """The value, or several by objective, alone or with their cost."""
+    def __call__(self, given: Design | Steps) -> Any:
+        """The value, or several by objective, alone or with their cost; None if it is at the last step reported."""
         if os.name != "posix":
             raise MachineError(f"The command of {self.objective!r} needs a shell ({os.name} has none); use a function.")
+        steps = given if isinstance(given, Steps) else None
+        design = given.design if isinstance(given, Steps) else given
         if self.board is not None:
             return self._on_board(design, self.board)
         with self.settings.held(design):
+            if steps is not None:
+                return self._stepwise(steps)
             if self.meter is None:
                 return read_value(self._run(design).output, self.objective)
             return self._metered(design, self.meter)
+
+    def _stepwise(self, steps: Steps) -> Any:
+        output = self._run(steps.design, steps).output
+        lines = [line for line in output.splitlines() if line.strip()]
+        return None if lines and STEP.fullmatch(lines[-1].strip()) else read_value(output, self.objective)
 
     def _metered(self, design: Design, meter: MeterChoice) -> Any:
         ended: list[ScriptResult] = []
@@ -139,17 +156,19 @@ class Command:
         around = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
         return inherited(around, text, self.passed)
 
-    def _run(self, design: Design) -> ScriptResult:
+    def _run(self, design: Design, steps: Steps | None = None) -> ScriptResult:
         """Run the program once; an exit status other than 0 is an error."""
-        environment = self.environment(design)
+        values = {**design, **step_values(steps)}
+        environment = self.environment(design, steps)
         heard = bytearray()
+        reported = None if steps is None else ReportedLines(steps)
 
         def listen(chunk: bytes) -> None:
             log.add(chunk)
             heard.extend(chunk)
             del heard[:-HEARD_BYTES]
 
-        with closing(CommandLog(self.logs, self.objective, environment, self.template.filled(design))) as log:
+        with closing(CommandLog(self.logs, self.objective, environment, self.template.filled(values))) as log:
             try:
                 ended = run_script(
                     self.template.script,
@@ -157,6 +176,7 @@ class Command:
                     environment={**self.inherited(self.template.text), **environment},
                     seconds=self.timeout,
                     listen=listen,
+                    follow=(lambda chunk: None) if reported is None else reported.add,
                 )
             except ScriptTimeout:
                 log.end("timeout")
@@ -164,14 +184,23 @@ class Command:
             finally:
                 note_printed(heard.decode(errors="replace"))
             log.end(exit_description(ended.status))
+        if reported is not None:
+            reported.add(b"")
         self._check(ended)
         return ended
 
-    def environment(self, design: Mapping[str, Any]) -> dict[str, str]:
+    def shown(self, evaluation: Evaluation) -> str:
+        """The command of an evaluation, for people; its checkpoint is not known before it runs."""
+        words = dict(zip(STEP_WORDS, (evaluation.start, evaluation.stop, "CHECKPOINT"), strict=True))
+        return self.template.filled({**evaluation.design, **(words if evaluation.stop is not None else {})}).strip()
+
+    def environment(self, design: Mapping[str, Any], steps: Steps | None = None) -> dict[str, str]:
         """The environment variables that specify what to measure."""
         evaluation = current_evaluation()
+        words = step_values(steps)
         return {
-            **{variable(name): in_words(value) for name, value in design.items()},
+            **{variable(name): in_words(value) for name, value in {**design, **words}.items()},
+            **{f"FLEXIBO_{name.upper()}": in_words(value) for name, value in words.items()},
             "FLEXIBO_DESIGN": json.dumps(dict(design)),
             "FLEXIBO_OBJECTIVE": self.objective,
             "FLEXIBO_NUMBER": "" if evaluation is None else str(evaluation.number),
@@ -193,6 +222,29 @@ class Command:
                 f"{printable_line(what)}{stop} The shell could not run it; fix the command, and resume the study."
             )
         raise CommandError(what)
+
+
+def step_values(steps: Steps | None) -> dict[str, Any]:
+    """What the placeholders of steps stand for; empty without steps."""
+    if steps is None:
+        return {}
+    return dict(zip(STEP_WORDS, (steps.start, steps.stop, str(steps.checkpoint)), strict=True))
+
+
+class ReportedLines:
+    """Reports the values in the output of a program as it arrives: lines such as ``step 3 0.25``."""
+
+    def __init__(self, steps: Steps) -> None:
+        self._steps = steps
+        self._rest = b""
+
+    def add(self, chunk: bytes) -> None:
+        """Take in output, an empty piece at its end; a value that cannot be reported is an error."""
+        *lines, self._rest = (self._rest + (chunk or b"\n")).split(b"\n")
+        self._rest = self._rest[-LONGEST_LINE:]
+        for line in lines:
+            if match := STEP.fullmatch(line.decode(errors="replace").strip()):
+                self._steps.report(int(match["step"]), float(match["value"]))
 
 
 def read_value(output: str, objective: str) -> Any:

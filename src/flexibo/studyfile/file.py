@@ -38,7 +38,7 @@ from flexibo.studyfile.template import Template, variable
 KEYS = (
     *("name", "method", "budget", "seed", "storage", "options", "designs", "valid", "objectives", "reference"),
     *("n_initial", "initial_designs", "stop", "executor", "logs", "lease", "candidates", "delta", "surrogate", "cost"),
-    *("trackers", "defaults", "known", "knobs", "board"),
+    *("trackers", "defaults", "known", "knobs", "board", "checkpoints"),
 )
 SUFFIXES = (".yaml", ".yml")
 
@@ -178,11 +178,11 @@ class StudyFile:
             given["callbacks"] = [tracker.open() for tracker in self.trackers]
         return Study(self.space, self.objectives, origin=self.origin, **given)
 
-    def joined(self, storage: str, name: str, *, lease: float | None = None) -> Study:
+    def joined(self, storage: str, name: str, *, lease: float | None = None, checkpoints: str = "") -> Study:
         """The stored study, which must have the options and the objectives of the file.
 
         Its method, seed and stop rules are the stored ones: they may have been given on the command line. The lease is
-        by default that of the file.
+        by default that of the file, as is the folder for checkpoints.
         """
         cost, shown = self.settings.get("cost"), self.path.name
         try:
@@ -194,6 +194,7 @@ class StudyFile:
                 cost=cost if callable(cost) else None,
                 lease=self.settings.get("lease", LEASE) if lease is None else lease,
                 callbacks=[tracker.open() for tracker in self.trackers],
+                checkpoints=checkpoints or self.settings.get("checkpoints"),
             )
             check_same_space(self.space, study.history.settings, study.name)
         except SettingsDifferError as error:
@@ -306,6 +307,8 @@ def study_file_of(source: FileText, *, imports: bool = True) -> StudyFile:
     check_used(fields, board, [name for name, one in measures.items() if isinstance(one, Command)])
     name = fields.text("name") or folder.name or "study"
     settings = settings_of(fields, objectives)
+    if (checkpoints := fields.text("checkpoints")) is not None:
+        settings["checkpoints"] = str(folder / Path(checkpoints).expanduser())
     settings |= initial_of(fields, space) | cost_of(fields, lambda: _function(fields, "cost", folder))
     defaults = _defaults(fields, _option_names(fields, space))
     known = _known(fields, folder)

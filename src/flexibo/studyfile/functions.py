@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from flexibo.errors import InvalidValueError, MachineError
+from flexibo.executors.steps import Steps
 from flexibo.space import Design
 from flexibo.studyfile.machine_settings import NO_SETTINGS, MachineSettings
 from flexibo.studyfile.mistakes import nearest
@@ -25,14 +26,14 @@ class Function:
     folder: str  # of the study file
     settings: MachineSettings = NO_SETTINGS  # of the machine, set while it runs
 
-    def __call__(self, design: Design) -> Any:
-        """What the function returns."""
+    def __call__(self, given: Design | Steps) -> Any:
+        """What the function returns for a design, or for the steps of one."""
         try:
             function = _kept(self.place, self.folder)
         except InvalidValueError as error:
             raise MachineError(str(error)) from None
-        with self.settings.held(design):
-            return function(design)
+        with self.settings.held(given.design if isinstance(given, Steps) else given):
+            return function(given)
 
 
 def found(place: str, folder: str) -> Callable[..., Any]:

@@ -24,6 +24,8 @@ from flexibo.space.options import Value
 from flexibo.studyfile.mistakes import nearest
 
 PREFIX = "FLEXIBO_OPTION_"
+STEP_WORDS = ("from_step", "to_step", "checkpoint")
+"""Placeholders in the command of an objective with steps, beside its options."""
 WORD = re.compile(r"\{([^\W\d][\w.-]*)\}")  # a placeholder; other braces, as in ``awk '{print $1}'``, are the shell's
 MOST_WRONG = 20  # how many mistakes are reported for one command
 LITERAL = re.compile(r"\{(\{[^\W\d][\w.-]*\})\}")
@@ -97,7 +99,8 @@ def parsed(text: str, options: Collection[str]) -> tuple[Template, list[str]]:
         if len(wrong) >= MOST_WRONG:
             pass
         elif name not in options:
-            hint = nearest(name, options)
+            for_steps = "; it is for objectives with steps, as in steps: 27." if name in STEP_WORDS else ""
+            hint = for_steps or nearest(name, options)
             wrong.append(f"{found} names no option{hint} For the braces themselves write {{{found}}}.")
         elif kind:
             wrong.append(f"{found} stands inside {kind}, {_instead(kind, name)}")
