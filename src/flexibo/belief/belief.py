@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from flexibo._internal.arrays import BoolArray, FloatArray, IntArray, KeyArray
+from flexibo.belief.levels import LevelModel, level_model
 from flexibo.belief.price_list import PriceList
 from flexibo.errors import InvalidValueError
 from flexibo.history import History
@@ -182,6 +183,8 @@ class JointPrediction:
     place: IntArray  # (m,): where each candidate is among these
     mean: FloatArray  # (u,)
     pinned: BoolArray  # (u,): exactly their mean
+    levels: LevelModel | None = None  # of an objective with steps; then X has the columns of the last level
+    reached: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # (u,): the steps, if it has levels
 
     def draws(self, count: int, rng: np.random.Generator, *, rows: IntArray | None = None) -> FloatArray:
         """Joint draws (count, m) of the losses of all candidates, or (count, r) of some rows (r,)."""
@@ -192,6 +195,13 @@ class JointPrediction:
         if free.any() and self.model is not None:
             drawn[:, free] = joint(self.model).draws(self.X[wanted[free]], count, rng)
         return np.asarray(drawn[:, inverse.reshape(-1)])
+
+    def correlation(self, rows: IntArray, level: int) -> FloatArray:
+        """How far (r,) what would be read at a stop, by its place among them, moves what counts; 1 without steps."""
+        if self.levels is None:
+            return np.ones(len(rows))
+        X = self.X[self.place[rows]]
+        return self.levels.correlation(X[:, : X.shape[1] - len(self.levels.stops) + 1], level)
 
     def covariance(self, rows: IntArray, others: IntArray) -> FloatArray:
         """The covariance (r, o) between candidates; 0 where one of them is known exactly."""
@@ -249,13 +259,19 @@ def predictions(
         middle, measured = _known(distinct, history.known(j))
         pinned = measured & (not objective.noisy)
         low, high = middle.copy(), middle.copy()
-        model, X = None, designs[first].encoded(objective.depends_on)
-        if not pinned.all():
+        model, X, levels, refits = None, designs[first].encoded(objective.depends_on), None, models[j].over_levels
+        if refits is not None and not pinned.all():
+            levels = level_model(history, j, refits, sure=simultaneous)
+            model, X = levels.model, levels.at_last(X)
+            low[~pinned], middle[~pinned], high[~pinned] = _checked(box(model, X[~pinned], half), objective.name)
+        elif not pinned.all():
             seen, y = history.data(j)
             groups = history.space.groups(objective.depends_on)
             model = models[j].model(seen.encoded(objective.depends_on), y, groups=groups, sure=simultaneous)
             low[~pinned], middle[~pinned], high[~pinned] = _checked(box(model, X[~pinned], half), objective.name)
-        pending = [e.design for e in history.pending.values() if objective.name in e.yields]
+        pending = [
+            e.design for e in history.pending.values() if objective.name in e.yields and not history.is_partial(e)
+        ]
         if pending and pin_pending:
             waiting = np.isin(distinct, history.space.known_designs(pending).keys(objective.depends_on))
             pinned, measured = pinned | waiting, measured | waiting
@@ -268,7 +284,11 @@ def predictions(
             if model is not None:
                 probability[~pinned] = below(model, X[~pinned], objective.limit)
             legal[:, j] = probability[inverse]
-        joints.append(JointPrediction(model, X, inverse.reshape(-1), middle, pinned))
+        joints.append(
+            JointPrediction(
+                model, X, inverse.reshape(-1), middle, pinned, levels, history.all_reached(j, designs[first])
+            )
+        )
         bounds[:, j] = models[j].possible.given(history.data(j)[1], sure=simultaneous)
     least, most = (side if np.isfinite(side).any() else None for side in bounds)
     return Predictions(mu, sigma, lower, upper, keys, known, legal, tuple(joints), least, most)

@@ -198,7 +198,7 @@ class ObjectiveRecord:
 
 
 class Curves:
-    """What is known of the steps of an objective before its last one: losses in order, and by key and step."""
+    """What is known of an objective with steps: losses in order, and by key and step."""
 
     __slots__ = ("_known", "losses", "steps")
 

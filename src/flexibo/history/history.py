@@ -266,7 +266,7 @@ class History:
         return self._objective_records[j].latest
 
     def points(self, j: int) -> tuple[Designs, IntArray, FloatArray]:
-        """The designs (s), steps (s,) and losses (s,) that are known of objective j before its last step, in order."""
+        """The designs (s), steps (s,) and losses (s,) that are known of objective j, if it has steps, in order."""
         curves = self._curves[j]
         return curves.losses.arrays()[0], np.array(curves.steps, dtype=np.int64), curves.losses.arrays()[1]
 
@@ -276,10 +276,7 @@ class History:
         own = self.objectives[j]
         if not own.stops:
             return ()
-        key = self._seen.objective_key(own, design)
-        losses = dict(self._curves[j].of(key))
-        if key in self.known(j):
-            losses[own.stops[-1]] = self.known(j)[key]
+        losses = self._curves[j].of(self._seen.objective_key(own, design))
         return tuple((step, own.value(losses[step])) for step in sorted(losses))
 
     def reached(self, design: Design, objective: str) -> int:
@@ -291,7 +288,7 @@ class History:
         objective = self.objectives[j]
         if not objective.stops:
             return np.zeros(len(designs), dtype=np.int64)
-        steps = self._curves[j].reached() | dict.fromkeys(self.known(j), objective.stops[-1])
+        steps = self._curves[j].reached()
         return np.array([steps.get(key, 0) for key in designs.keys(objective.depends_on).tolist()], dtype=np.int64)
 
     def first(self, j: int) -> dict[int, tuple[int, float]]:
@@ -649,7 +646,10 @@ class History:
                 continue
             if key in self._objective_records[j].latest and not objective.noisy:
                 continue
-            self._objective_records[j].add(key, row, objective.loss(values[objective.name]), len(self.events) + 1)
+            loss = objective.loss(values[objective.name])
+            self._objective_records[j].add(key, row, loss, len(self.events) + 1)
+            if objective.stops:
+                self._curves[j].add(key, row, objective.stops[-1], loss)
         # The objectives of a purchase may become known one by one, as when known results are added.
         for p, purchase in enumerate(self.purchases):
             if all(keys[j] in self._objective_records[j].latest for j in purchase.members):

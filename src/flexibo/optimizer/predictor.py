@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -187,9 +188,10 @@ class Predictor:
         for j, objective in enumerate(history.objectives):
             if j not in self._models:
                 seed, possible = entropy(self.seed, Stream.SURROGATES, j), choice.possible(objective)
-                self._models[j] = Refits(
-                    choice.of(objective), seed=seed, growth=choice.growth, possible=possible, memory=self.fits
-                )
+                make = partial(Refits, seed=seed, growth=choice.growth, possible=possible, memory=self.fits)
+                self._models[j] = make(choice.of(objective))
+                levels = choice.over_levels(objective)
+                self._models[j].over_levels = None if levels is None else make(levels)
         return [self._models[j] for j in range(len(history.objectives))]
 
     def _belief_in_pool(self, history: History) -> Belief:

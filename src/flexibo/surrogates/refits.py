@@ -51,8 +51,10 @@ class Refits:
     """The model of one series of evaluations, refitted when the data has grown by the factor `growth`.
 
     Its predictions are possible losses: `possible` says which are, given the evaluations. Fits use the `memory` of what
-    earlier ones found.
+    earlier ones found. Of an objective with steps, `over_levels` are the models of all its stops.
     """
+
+    over_levels: Refits | None = None
 
     def __init__(
         self,
@@ -67,7 +69,7 @@ class Refits:
         self.possible = possible
         self._settings = settings
         self._seed = seed
-        self._growth = growth
+        self.growth = growth
         self._start = -1
         self._X: FloatArray = np.empty((0, 0))
         self._y: FloatArray = np.empty(0)
@@ -79,7 +81,7 @@ class Refits:
 
         If `sure`, only bounds that the user gave are used, and no assumption.
         """
-        start = _start(y, self._growth)
+        start = _start(y, self.growth)
         if start == self._start and self._continues(X, y):
             model, done = self._model, len(self._y)
         else:

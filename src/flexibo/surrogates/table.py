@@ -10,6 +10,7 @@ from flexibo.objectives import Objective
 from flexibo.surrogates.averaged import Averaged
 from flexibo.surrogates.base import Surrogate
 from flexibo.surrogates.gaussian_process import PAPER_GP, GaussianProcess
+from flexibo.surrogates.level_process import LevelProcess
 from flexibo.surrogates.possible_losses import PossibleLosses
 from flexibo.surrogates.random_forest import PAPER_RF
 from flexibo.surrogates.warp import Warped
@@ -23,10 +24,18 @@ class SurrogateChoice:
     growth: float = 1.1  # of its data between two refits
     exact: Surrogate | None = None  # the settings for objectives without noise; None for the same
     assume_positive: bool = True  # whether values are positive as long as all readings are
+    has_levels: bool = False  # whether objectives with steps are modelled at all their stops
 
     def of(self, objective: Objective) -> Surrogate:
         """The unfitted surrogate of an objective."""
         return self.settings if objective.noisy or self.exact is None else self.exact
+
+    def over_levels(self, objective: Objective) -> Surrogate | None:
+        """The unfitted surrogate of an objective over its stops; None if only the last step is modelled."""
+        if not self.has_levels or len(objective.stops) < 2:
+            return None
+        process = LevelProcess(len(objective.stops), objective.noisy)
+        return Averaged((process, Warped(process)))
 
     def possible(self, objective: Objective) -> PossibleLosses:
         """The losses of an objective that are predicted."""
@@ -43,9 +52,9 @@ def _average(noise: float | Literal["learned"]) -> Averaged:
 
 
 SURROGATES: dict[str, SurrogateChoice] = {
-    "gp": SurrogateChoice(_average("learned"), exact=_average(1e-6)),
-    "gp-warped": SurrogateChoice(Warped(GaussianProcess())),
-    "gp-plain": SurrogateChoice(GaussianProcess(), exact=GaussianProcess(noise=1e-6)),
+    "gp": SurrogateChoice(_average("learned"), exact=_average(1e-6), has_levels=True),
+    "gp-warped": SurrogateChoice(Warped(GaussianProcess()), has_levels=True),
+    "gp-plain": SurrogateChoice(GaussianProcess(), exact=GaussianProcess(noise=1e-6), has_levels=True),
     # The paper's surrogates know bounds only if the user gives them.
     "gp-paper": SurrogateChoice(PAPER_GP, assume_positive=False),
     "rf": SurrogateChoice(PAPER_RF, growth=1.0, assume_positive=False),

@@ -88,7 +88,7 @@ def test_a_maximised_objective_reports_the_users_values() -> None:
     evaluation = asked(study, only=["error"])
     study.tell(evaluation, 0.8, reports=[(2, 0.3)])
     assert study.curve(evaluation.design, "error") == ((2, 0.3), (5, 0.8))
-    assert study.history.points(0)[2].tolist() == [-0.3]
+    assert study.history.points(0)[2].tolist() == [-0.3, -0.8]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,128 @@
+"""The model of an objective with steps, and what an early reading tells of the last step.
+
+A loss that was read at an early stop tells something of the last step of the same design, and of its neighbours: how
+much is learned (`flexibo.surrogates.level_process`). The stops of an objective are the levels of that process. Before
+it sees them, the losses of each level are brought to those of the last one by an affine map, level by level: of the
+designs that were read at both, mean and deviation must agree. If all losses have one sign, it is a map of their
+logarithms, which keeps the sign. A map is learned from the first r readings, r growing as with every other model
+(`flexibo.surrogates.refits`), and its scale is drawn to 1 as long as few designs were read at both levels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from flexibo._internal.arrays import FloatArray, IntArray, KeyArray
+from flexibo.history import History
+from flexibo.surrogates import Refits, Surrogate, joint
+from flexibo.surrogates.refits import refit_count
+
+SHRINKAGE = 4.0  # a scale counts as if this many more designs had been read with a scale of 1
+WIDEST = 4.0  # the most that the deviations of two neighbouring levels differ by
+
+
+@dataclass(frozen=True, slots=True)
+class LevelModel:
+    """A fitted model over designs and levels."""
+
+    model: Surrogate
+    stops: tuple[int, ...]
+    resumable: bool = True
+
+    def at(self, X: FloatArray, level: int) -> FloatArray:
+        """Encoded designs (m, d) with the columns of a level (m, d + L - 1)."""
+        return with_levels(X, np.full(len(X), level), len(self.stops))
+
+    def at_last(self, X: FloatArray) -> FloatArray:
+        """Encoded designs (m, d) with the columns of the last level."""
+        return self.at(X, len(self.stops) - 1)
+
+    def correlation(self, X: FloatArray, level: int) -> FloatArray:
+        """How far (m,) what would be read at a level moves the loss at the last one, of designs X (m, d).
+
+        It is the correlation of the two, given everything read: a reading that is one of its standard deviations
+        higher than expected makes the last loss that many of its own higher.
+        """
+        if level == len(self.stops) - 1 or not len(X):
+            return np.ones(len(X))
+        here, last = self.at(X, level), self.at_last(X)
+        covariance = joint(self.model).covariance(here, last).diagonal()
+        scale = self.model.predict(here)[1] * self.model.predict(last)[1]
+        return np.clip(np.divide(covariance, scale, out=np.zeros(len(X)), where=scale > 0.0), 0.0, 1.0)
+
+
+def with_levels(X: FloatArray, level: IntArray, count: int) -> FloatArray:
+    """Encoded designs (m, d) with columns (m, count - 1) that tell the levels (m,).
+
+    >>> with_levels(np.array([[0.3], [0.3]]), np.array([0, 2]), 4).tolist()
+    [[0.3, 0.0, 0.0, 0.0], [0.3, 1.0, 1.0, 0.0]]
+    """
+    return np.hstack([X, (level[:, None] > np.arange(count - 1)).astype(float)])
+
+
+def level_groups(groups: IntArray, count: int) -> IntArray:
+    """The options (d,) of the columns of designs, with one more for each column of the levels (d + count - 1,)."""
+    first = int(groups.max(initial=-1)) + 1
+    return np.concatenate([groups, np.arange(first, first + count - 1)])
+
+
+def level_model(history: History, j: int, refits: Refits, *, sure: bool = False) -> LevelModel:
+    """The model of objective j, which has steps, given everything that was read at its stops."""
+    objective = history.objectives[j]
+    seen, steps, losses = history.points(j)
+    stops = np.array(objective.stops)
+    rows = np.flatnonzero(np.isin(steps, stops))
+    level, designs, losses = np.searchsorted(stops, steps[rows]), seen[rows], losses[rows]
+    first = refit_count(len(rows), refits.growth)
+    keys = designs.keys(objective.depends_on)
+    location, scale, sign = level_maps(keys[:first], level[:first], losses[:first], len(stops))
+    y = mapped(losses, level, location, scale, sign)
+    X = with_levels(designs.encoded(objective.depends_on), level, len(stops))
+    groups = level_groups(history.space.groups(objective.depends_on), len(stops))
+    return LevelModel(refits.model(X, y, groups=groups, sure=sure), objective.stops, objective.resumable)
+
+
+def level_maps(keys: KeyArray, level: IntArray, losses: FloatArray, count: int) -> tuple[FloatArray, FloatArray, int]:
+    """The affine maps of losses (s,) at levels (s,) to those of the last of `count` levels: locations and scales (L,).
+
+    The third is the sign of the losses if it is their logarithms that are mapped, otherwise 0.
+    """
+    sign = 1 if (losses > 0).all() else -1 if (losses < 0).all() else 0
+    values = np.log(np.abs(losses)) if sign else losses
+    by_level = [dict(zip(keys[level == k].tolist(), values[level == k].tolist(), strict=True)) for k in range(count)]
+    location, scale = np.zeros(count), np.ones(count)
+    for k in range(count - 2, -1, -1):
+        low, high = by_level[k], by_level[k + 1]
+        both = [key for key in low if key in high]
+        if not both:
+            location[k], scale[k] = location[k + 1], scale[k + 1]
+            continue
+        here, there = (np.array([some[key] for key in both]) for some in (low, high))
+        slope = _ratio(here, there)
+        # There = mean + slope * (here - mean of here), and then as the level above.
+        scale[k] = scale[k + 1] * slope
+        location[k] = location[k + 1] + scale[k + 1] * (there.mean() - slope * here.mean())
+    return location, scale, sign
+
+
+def mapped(losses: FloatArray, level: IntArray, location: FloatArray, scale: FloatArray, sign: int) -> FloatArray:
+    """Losses (s,) at levels (s,) as losses at the last level, by `level_maps`; those of the last one stay."""
+    last = level == len(location) - 1
+    if sign:
+        same = sign * losses > 0  # a later loss may have another sign, and stays as it is
+        logs = np.log(np.where(same, np.abs(losses), 1.0))
+        moved = sign * np.exp(np.clip(location[level] + scale[level] * logs, -200.0, 200.0))
+        return np.where(last | ~same, losses, moved)
+    return np.where(last, losses, location[level] + scale[level] * losses)
+
+
+def _ratio(here: FloatArray, there: FloatArray) -> float:
+    """The deviation of the losses there (k,) as a multiple of that here (k,), drawn to 1 as long as there are few."""
+    below, above = float(here.var()), float(there.var())
+    if below <= 0.0 or above <= 0.0:
+        return 1.0
+    count = len(here) - 1
+    log_ratio = 0.5 * np.log(above / below) * count / (count + SHRINKAGE)
+    return float(np.clip(np.exp(log_ratio), 1.0 / WIDEST, WIDEST))

@@ -1,0 +1,318 @@
+"""A Gaussian process over designs and levels: how far an evaluation had gone, from an early stop to the last step.
+
+The covariance is the design kernel times a correlation of levels, plus what a reading of an early level has of its own:
+
+    cov[f(x, l), f(x', l')] = variance k(x, x') exp(-sum of gap_k over the k between l and l')
+                              + own_l  if x = x' is the same reading and l is not the last level.
+
+All of it is learned from the losses. Levels are correlated the less the more stops are between them, and each gap has
+its own size; `own` is the part of an early loss that says nothing of other designs. Priors: gaps of about a tenth, and
+own parts that shrink from level to level. (Bonilla, Chai, Williams: Multi-task Gaussian Process Prediction, 2007;
+Swersky, Snoek, Adams: Freeze-Thaw Bayesian Optimization, 2014, for the use.)
+
+A level l of L is encoded by the last L - 1 columns of X: the first l of them are 1, the others 0.
+
+Letters: s readings, d columns of the design, L levels.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy.linalg import cho_solve, solve_triangular
+
+from flexibo._internal.arrays import FloatArray, IntArray
+from flexibo._internal.interrupts import deferred_interrupts
+from flexibo.surrogates._likelihood import HierarchicalPrior
+from flexibo.surrogates.base import dense_groups, is_constant, location_and_scale, training_data, unfitted
+from flexibo.surrogates.kernels import KERNELS, grouped_distances, scaled, squared_distances
+from flexibo.surrogates.posterior import factorised
+
+MOST_FIT = 160  # readings that hyperparameters are learned from, of whole designs
+MOST_ROWS = 600  # readings that predictions use: beyond that, those of a design that went further are left out first
+SCATTER = 1.0  # see `HierarchicalPrior`
+GAP = (math.log(0.1), 1.0)  # mean and standard deviation of the logarithm of a gap
+OWN = (math.log(0.02), 1.5)  # of the variance of the own part of the last early level; each earlier one is greater
+OWN_GROWTH = math.log(2.0)  # by this, in the logarithm
+STARTS = (0.03, 0.4)  # gaps from which the searches begin
+LEAST_NOISE = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class LevelHyperparameters:
+    """What was learned; variances are those of standardised losses."""
+
+    length_scales: FloatArray  # one per group of columns of the design
+    variance: float
+    gaps: FloatArray  # (L - 1,)
+    own: FloatArray  # (L,): the last is the noise of the last level
+
+    @classmethod
+    def of(cls, theta: FloatArray, options: int, levels: int) -> LevelHyperparameters:
+        """Those that the logarithms theta encode."""
+        values = np.exp(theta)
+        gaps, own = values[options + 1 : options + levels], values[options + levels :]
+        last = [] if len(own) == levels else [LEAST_NOISE]
+        return cls(values[:options], float(values[options]), gaps, np.concatenate([own, last]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Conditioned:
+    """The process given its readings."""
+
+    hyperparameters: LevelHyperparameters
+    groups: IntArray
+    location: float
+    scale: float
+    X: FloatArray  # (s, d): as they were given
+    y: FloatArray
+    kept: IntArray  # the rows that are used
+    factor: FloatArray
+    whitened: FloatArray
+
+    def designs(self, X: FloatArray) -> FloatArray:
+        return X[:, : len(self.groups)]
+
+    def level(self, X: FloatArray) -> IntArray:
+        return np.asarray(np.rint(X[:, len(self.groups) :].sum(axis=1)), dtype=np.int64)
+
+    def prior(self, X: FloatArray, others: FloatArray) -> FloatArray:
+        """The covariance (m, o) without what readings have of their own."""
+        given = self.hyperparameters
+        Z, W = (scaled(self.designs(some), given.length_scales, self.groups) for some in (X, others))
+        k = KERNELS["matern52"].correlation(squared_distances(Z, W))
+        return np.asarray(given.variance * k * between(self.level(X), self.level(others), given.gaps))
+
+    def solved(self, X: FloatArray) -> FloatArray:
+        """L^-1 K (s, m) of the covariance with the readings."""
+        found: FloatArray = solve_triangular(
+            self.factor, self.prior(X, self.X[self.kept]).T, lower=True, check_finite=False
+        )
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class LevelProcess:
+    """A Gaussian process over designs and levels; see the module.
+
+    Attributes:
+        levels: How many levels there are.
+        noisy: Whether two readings of the last level differ.
+        posterior: The process given its readings; None before `fit`.
+    """
+
+    levels: int
+    noisy: bool = False
+    posterior: _Conditioned | None = field(default=None, repr=False, compare=False)
+
+    def fit(self, X: FloatArray, y: FloatArray, *, groups: IntArray, rng: np.random.Generator) -> LevelProcess:
+        """This process with hyperparameters learned from, and conditioned on, the losses y (s,) of X (s, d + L - 1)."""
+        X, y = training_data(X, y)
+        own = dense_groups(groups, X.shape[1])[: X.shape[1] - self.levels + 1]
+        found = self._learned(X, y, own, rng)
+        return self.condition(X, y, groups=own, hyperparameters=found)
+
+    def condition(
+        self, X: FloatArray, y: FloatArray, *, groups: IntArray, hyperparameters: LevelHyperparameters
+    ) -> LevelProcess:
+        """This process conditioned on the losses y (s,) of X (s, d + L - 1); `groups` are those of the design."""
+        location, scale = location_and_scale(y)
+        return self._conditioned(X, y, groups, hyperparameters, location, scale)
+
+    def extend(self, X: FloatArray, y: FloatArray) -> LevelProcess:
+        """This process with the rows X (k, d + L - 1), y (k,) appended."""
+        old = self._fitted()
+        X, y = np.vstack([old.X, X]), np.concatenate([old.y, y])
+        return self._conditioned(X, y, old.groups, old.hyperparameters, old.location, old.scale)
+
+    @property
+    def is_stepwise(self) -> bool:
+        """Whether rounding depends on how many rows are appended at a time: it does not."""
+        return False
+
+    @property
+    def log_evidence(self) -> float:
+        """The log density of the losses that are used, in their own unit."""
+        posterior = self._fitted()
+        count, whitened = len(posterior.whitened), posterior.whitened
+        log_determinant = 2.0 * float(np.log(posterior.factor.diagonal()).sum())
+        inner = float(whitened @ whitened) + log_determinant + count * math.log(2.0 * math.pi)
+        return -0.5 * inner - count * math.log(posterior.scale)
+
+    def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The mean (m,) and the standard deviation (m,) of losses; at early levels, of what would be read."""
+        posterior = self._fitted()
+        given, V = posterior.hyperparameters, posterior.solved(X)
+        own = np.append(given.own[:-1], 0.0)[posterior.level(X)]
+        variance = np.maximum(given.variance - np.einsum("sm,sm->m", V, V), 0.0) + own
+        mean = posterior.location + posterior.scale * (V.T @ posterior.whitened)
+        return mean, np.asarray(posterior.scale * np.sqrt(variance))
+
+    def covariance(self, X: FloatArray, others: FloatArray) -> FloatArray:
+        """The covariance (m, o) of the losses at X and others, without what early readings have of their own."""
+        posterior = self._fitted()
+        rest = posterior.prior(X, others) - posterior.solved(X).T @ posterior.solved(others)
+        return np.asarray(posterior.scale**2 * rest)
+
+    def draws(self, X: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
+        """Joint draws (count, m) of the losses at X."""
+        covariance = self.covariance(X, X)
+        spread = float(covariance.diagonal().max(initial=0.0)) or 1.0
+        factor, _ = factorised(lambda jitter: covariance + max(jitter, 1e-10) * spread * np.eye(len(X)))
+        return np.asarray(self.predict(X)[0] + rng.standard_normal((count, len(X))) @ factor.T)
+
+    def _fitted(self) -> _Conditioned:
+        if self.posterior is None:
+            raise unfitted("LevelProcess")
+        return self.posterior
+
+    def _conditioned(
+        self,
+        X: FloatArray,
+        y: FloatArray,
+        groups: IntArray,
+        given: LevelHyperparameters,
+        location: float,
+        scale: float,
+    ) -> LevelProcess:
+        kept = used_rows(X, len(groups), MOST_ROWS)
+        empty = np.empty(0)
+        shell = _Conditioned(
+            hyperparameters=given,
+            groups=groups,
+            location=location,
+            scale=scale,
+            X=X,
+            y=y,
+            kept=kept,
+            factor=empty,
+            whitened=empty,
+        )
+        K = shell.prior(X[kept], X[kept])
+        own = given.own[shell.level(X[kept])]
+        factor, _ = factorised(lambda jitter: K + np.diag(own + jitter * given.variance))
+        z = (y[kept] - location) / scale
+        whitened: FloatArray = solve_triangular(factor, z, lower=True, check_finite=False)
+        return replace(self, posterior=replace(shell, factor=factor, whitened=whitened))
+
+    def _learned(
+        self, X: FloatArray, y: FloatArray, groups: IntArray, rng: np.random.Generator
+    ) -> LevelHyperparameters:
+        """The most likely hyperparameters, given the losses y (s,) of X (s, d + L - 1)."""
+        options = int(groups.max(initial=-1)) + 1
+        prior = _LevelPrior.of(options, self.levels, noisy=self.noisy)
+        rows = _whole_designs(X, len(groups), rng)
+        if is_constant(y):
+            return LevelHyperparameters.of(prior.mean, options, self.levels)
+        location, scale = location_and_scale(y)
+        loss = _LevelLoss(X[rows], (y[rows] - location) / scale, groups, self.levels, prior)
+        with deferred_interrupts():  # an interrupted import would leave a broken module behind
+            from scipy.optimize import minimize  # half a second to import
+
+        found = []
+        for gap in STARTS:
+            begin = prior.mean.copy()
+            begin[options + 1 : options + self.levels] = math.log(gap)
+            bounds = list(zip(prior.mean - 7.0, prior.mean + 7.0, strict=True))
+            settings = {"ftol": 1e-5, "gtol": 1e-3, "maxiter": 100}
+            found.append(minimize(loss, begin, jac=True, method="L-BFGS-B", bounds=bounds, options=settings))
+        return LevelHyperparameters.of(min(found, key=lambda one: float(one.fun)).x, options, self.levels)
+
+
+def between(level: IntArray, other: IntArray, gaps: FloatArray) -> FloatArray:
+    """The correlations (m, o) of levels (m,) with others (o,): exp(-the gaps between them).
+
+    >>> between(np.array([0, 2]), np.array([2]), np.array([math.log(2.0), math.log(4.0)])).round(3).tolist()
+    [[0.125], [1.0]]
+    """
+    place = np.concatenate([[0.0], np.cumsum(gaps)])
+    return np.asarray(np.exp(-np.abs(place[level][:, None] - place[other][None, :])))
+
+
+def used_rows(X: FloatArray, d: int, most: int) -> IntArray:
+    """The rows of X (s, d + L - 1) that predictions use: at most `most`, without those of designs that went further.
+
+    Of more than that, the readings at the lowest levels are left out.
+    """
+    if len(X) <= most:
+        return np.arange(len(X))
+    level = X[:, d:].sum(axis=1)
+    _, design = np.unique(X[:, :d], axis=0, return_inverse=True)
+    highest = np.full(int(design.max()) + 1, -1.0)
+    np.maximum.at(highest, design.reshape(-1), level)
+    is_last = level == highest[design.reshape(-1)]
+    # The latest reading of each design first, then by level, then the newest.
+    order = np.lexsort((-np.arange(len(X)), -level, ~is_last))
+    return np.sort(order[:most])
+
+
+def _whole_designs(X: FloatArray, d: int, rng: np.random.Generator) -> IntArray:
+    """Rows of X of random designs, with all their levels, `MOST_FIT` or a few more; all rows if they are fewer."""
+    if len(X) <= MOST_FIT:
+        return np.arange(len(X))
+    _, design = np.unique(X[:, :d], axis=0, return_inverse=True)
+    design = design.reshape(-1)
+    order = rng.permutation(int(design.max()) + 1)
+    counts = np.bincount(design)[order]
+    chosen = order[: int(np.searchsorted(np.cumsum(counts), MOST_FIT)) + 1]
+    return np.flatnonzero(np.isin(design, chosen))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _LevelPrior:
+    """A normal density of theta: length scales and variance as of other processes, then gaps and own parts."""
+
+    designs: HierarchicalPrior
+    mean: FloatArray
+    deviation: FloatArray  # of the entries beyond those of the designs
+
+    @classmethod
+    def of(cls, options: int, levels: int, *, noisy: bool) -> _LevelPrior:
+        designs = HierarchicalPrior.of(options, scatter=SCATTER, with_noise=False)
+        own = [OWN[0] + OWN_GROWTH * (levels - 2 - level) for level in range(levels - 1)]
+        own += [OWN[0] - OWN_GROWTH] if noisy else []
+        mean = np.concatenate([designs.mode(), [GAP[0]] * (levels - 1), own])
+        return cls(designs, mean, np.array([GAP[1]] * (levels - 1) + [OWN[1]] * len(own)))
+
+    def penalised(self, theta: FloatArray, value: float, gradient: FloatArray) -> tuple[float, FloatArray]:
+        """A loss at theta and its gradient, with the prior's added."""
+        first = len(theta) - len(self.deviation)
+        value, of_designs = self.designs.penalised(theta[:first], value, gradient[:first])
+        away = (theta[first:] - self.mean[first:]) / self.deviation
+        rest = gradient[first:] + away / self.deviation
+        return value + 0.5 * float(away @ away), np.concatenate([of_designs, rest])
+
+
+class _LevelLoss:
+    """The negative log posterior density of theta, and its gradient."""
+
+    def __init__(self, X: FloatArray, z: FloatArray, groups: IntArray, levels: int, prior: _LevelPrior) -> None:
+        s, d = len(z), len(groups)
+        self._z, self._levels, self._prior = z, levels, prior
+        self._distances = grouped_distances(X[:, :d], groups, np.arange(s * s)).reshape(-1, s, s)
+        self._level = np.rint(X[:, d:].sum(axis=1)).astype(np.int64)
+        low, high = (f(self._level[:, None], self._level[None, :]) for f in (np.minimum, np.maximum))
+        self._crosses = np.stack([(low <= k) & (k < high) for k in range(levels - 1)]).astype(float)
+
+    def __call__(self, theta: FloatArray) -> tuple[float, FloatArray]:
+        options = len(self._distances)
+        given = LevelHyperparameters.of(theta, options, self._levels)
+        weights = np.exp(-2.0 * theta[:options])
+        r2 = np.tensordot(weights, self._distances, axes=1)
+        k, slope = KERNELS["matern52"].with_slope(r2)
+        R = given.variance * between(self._level, self._level, given.gaps)
+        smooth, own = k * R, given.own[self._level]
+        factor, _ = factorised(lambda jitter: smooth + np.diag(own + jitter * given.variance))
+        alpha = cho_solve((factor, True), self._z, check_finite=False)
+        value = 0.5 * float(self._z @ alpha) + float(np.log(factor.diagonal()).sum())
+        value += 0.5 * len(self._z) * math.log(2.0 * math.pi)
+        W = np.outer(alpha, alpha) - cho_solve((factor, True), np.eye(len(self._z)), check_finite=False)
+        of_smooth = W * smooth
+        by_scales = weights * np.einsum("gij,ij->g", self._distances, W * R * slope)
+        by_gaps = 0.5 * given.gaps * np.einsum("kij,ij->k", self._crosses, of_smooth)
+        own_count = len(theta) - options - self._levels
+        by_own = -0.5 * given.own * np.bincount(self._level, W.diagonal(), minlength=self._levels)
+        gradient = np.concatenate([by_scales, [-0.5 * of_smooth.sum()], by_gaps, by_own[:own_count]])
+        return self._prior.penalised(theta, value, gradient)

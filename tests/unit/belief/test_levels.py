@@ -1,0 +1,86 @@
+"""Tests of the model of an objective with steps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from flexibo import Objective, Study
+from flexibo.belief.belief import predictions
+from flexibo.belief.levels import LevelModel, level_maps, mapped, with_levels
+from flexibo.surrogates.level_process import LevelHyperparameters, LevelProcess, used_rows
+
+
+def curve(x: float, step: int) -> float:
+    """An error that falls with the steps, towards a value that depends on the design."""
+    return float(0.2 + (x - 0.3) ** 2 + 0.6 / step)
+
+
+def studied(early: int = 6) -> Study:
+    """Three designs with whole curves, and others that went to the first stop alone."""
+    study = Study({"x": (0.0, 1.0)}, [Objective("error", steps=9), "joules"], seed=0, n_initial=3, candidates=40)
+    for x in (0.05, 0.5, 0.95):
+        study.add({"x": x}, {"error": curve(x, 9), "joules": 1.0})
+    history = study.history
+    for x in (0.05, 0.5, 0.95, *np.linspace(0.1, 0.9, early)):
+        design = study.space.design({"x": float(x)})
+        row, key = history._seen.row(design), history._seen.objective_key(history.objectives[0], design)
+        history._curves[0].add(key, row, 1, curve(float(x), 1))
+    return study
+
+
+def test_levels_are_mapped_to_the_last_one_by_the_designs_that_have_both() -> None:
+    keys = np.arange(6, dtype=np.uint64)
+    low, high = np.array([0.8, 0.6, 0.4, 0.3, 0.2, 0.1]), np.array([0.4, 0.3, 0.2])
+    all_keys = np.concatenate([keys, keys[:3]])
+    level, losses = np.array([0] * 6 + [1] * 3), np.concatenate([low, high])
+    maps = level_maps(all_keys, level, losses, 2)
+    assert mapped(losses, level, *maps)[:3] == pytest.approx(high)  # half of it, whatever the level
+    assert mapped(losses, level, *maps)[6:].tolist() == high.tolist()
+
+
+def test_maps_keep_the_sign_and_do_without_designs_in_common() -> None:
+    keys, level = np.arange(4, dtype=np.uint64), np.array([0, 0, 1, 1])
+    for losses in (np.array([3.0, 2.0, 1.0, 0.5]), np.array([-3.0, -2.0, -1.0, -0.5]), np.array([3.0, -2.0, 1.0, 0.0])):
+        moved = mapped(losses, level, *level_maps(keys, level, losses, 2))
+        assert moved == pytest.approx(losses)
+        assert (np.sign(moved) == np.sign(losses)).all()
+
+
+def test_early_readings_move_the_belief_about_the_last_step_of_their_designs_and_of_neighbours() -> None:
+    found = {}
+    for early in (0, 6):
+        study = studied(early)
+        designs = study.space.designs([{"x": x} for x in (0.26, 0.74)])
+        found[early] = predictions(study.history, designs, study.predictor.models(study.history))
+    truth = np.array([curve(0.26, 9), curve(0.74, 9)])
+    assert (np.abs(found[6].mu[:, 0] - truth) < np.abs(found[0].mu[:, 0] - truth)).all()
+    assert (found[6].sigma[:, 0] < found[0].sigma[:, 0]).all()
+
+
+def test_a_later_stop_tells_more_of_the_last_step_and_less_where_more_was_read() -> None:
+    given = LevelHyperparameters(np.array([0.1]), 1.0, gaps=np.array([0.4, 0.1]), own=np.array([0.3, 0.1, 1e-6]))
+    X = with_levels(np.array([[0.0], [1.0]]), np.array([1, 2]), 3)
+    process = LevelProcess(3).condition(X, np.array([0.0, 1.0]), groups=np.array([0]), hyperparameters=given)
+    model = LevelModel(process, (1, 3, 9))
+    far, near = (np.array([model.correlation(np.array([[x]]), level)[0] for level in range(3)]) for x in (0.5, 0.02))
+    assert far == pytest.approx([np.exp(-0.5) / np.sqrt(1.3), np.exp(-0.1) / np.sqrt(1.1), 1.0], abs=1e-3)
+    assert (near[:2] < far[:2]).all()
+    assert near[0] < near[1] < near[2] == 1.0
+
+
+def test_of_very_many_readings_those_of_designs_that_went_further_are_left_out_first() -> None:
+    X = with_levels(np.array([[0.1], [0.1], [0.2], [0.3], [0.3]]), np.array([0, 1, 0, 0, 2]), 3)
+    assert used_rows(X, 1, 5).tolist() == [0, 1, 2, 3, 4]
+    assert used_rows(X, 1, 3).tolist() == [1, 2, 4]
+
+
+def test_draws_have_the_mean_and_deviation_of_the_prediction() -> None:
+    rng = np.random.default_rng(0)
+    X = with_levels(np.repeat(rng.random((5, 1)), 2, axis=0), np.tile([0, 1], 5), 2)
+    model = LevelProcess(2).fit(X, X[:, 0] + 0.1 * X[:, 1], groups=np.array([0, 1]), rng=rng)
+    new = with_levels(np.array([[0.2], [0.9]]), np.array([1, 1]), 2)
+    drawn = model.draws(new, 4000, rng)
+    mean, deviation = model.predict(new)
+    assert drawn.mean(axis=0) == pytest.approx(mean, abs=0.1 * float(deviation.max()) + 1e-3)
+    assert drawn.std(axis=0) == pytest.approx(deviation, rel=0.1)
