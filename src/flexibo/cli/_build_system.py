@@ -63,6 +63,9 @@ def system_request(
         dataset=options.dataset or _stored(origin, "dataset", str) or "",
         limit=options.limit or _stored(origin, "limit", int),
         epochs=options.epochs or _stored(origin, "epochs", int),
+        size=options.size or _stored(origin, "size", str) or "",
+        encoder=options.encoder,
+        augment=options.augment or bool(origin.get("augment")),
         models=options.models,
         meter=options.meter or _stored(origin, "meter", str) or "auto",
         estimate_watts=options.estimate or _number(origin, "estimate"),
@@ -89,6 +92,8 @@ def build_system(request: SystemRequest, beside: Collection[str] = (), *, as_tra
         "dataset": runner.task.data.name,
         "limit": request.limit,
         "epochs": request.epochs,
+        "size": request.size,
+        "augment": request.augment,
         "seed": request.seed,
         "longest": request.longest_seconds,
         "platform": runner.platform.name,
@@ -136,7 +141,8 @@ def _check_same_training(origin: Mapping[str, Any], mine: Mapping[str, Any], *, 
     if matters and origin.get("training") not in (None, mine["training"]):
         raise InvalidValueError(
             f"The data or the training of {mine['system']} here ({mine['dataset']}) are not those that the study was "
-            "started with; use the same files, --dataset, --limit and --epochs, or start another study."
+            "started with; use the same files, --dataset, --limit, --epochs, --size, --encoder and --augment, or start "
+            "another study."
         )
 
 

@@ -165,6 +165,22 @@ Platform = Annotated[
 ]
 Limit = Annotated[int | None, _for_systems(min=1, help="The maximum number of training examples.")]
 Epochs = Annotated[int | None, _for_systems(min=1, help="The number of training epochs.")]
+Size = Annotated[
+    str,
+    _for_systems(
+        "--size",
+        help="full as in the paper, small (MiniLM as BERT) or tiny for a test. By default small networks from scratch.",
+        show_default=False,
+    ),
+]
+Encoder = Annotated[
+    Path | None,
+    _for_systems(
+        help="The folder of BERT's pretrained encoder, as of Hugging Face: config.json, vocab.txt, model.safetensors.",
+        show_default=False,
+    ),
+]
+Augment = Annotated[bool, _for_systems("--augment", help="Train on images that are shifted and mirrored at random.")]
 Models = Annotated[Path, _for_systems(help="The folder of trained models; several processes may share it.")]
 Meter = Annotated[
     str, _for_systems("--meter", help="auto, or a name or sum of names from 'flexibo doctor', as in rapl+nvml.")
@@ -293,6 +309,9 @@ class SystemOptions:
     platform: str = ""
     limit: int | None = None
     epochs: int | None = None
+    size: str = ""
+    encoder: Path | None = None
+    augment: bool = False
     models: Path = Path("models")
     meter: str = ""
     estimate: float | None = None

@@ -9,14 +9,17 @@ import typer
 
 from flexibo.cli._exit_status import ExitStatus
 from flexibo.cli._options import (
+    Augment,
     Data,
     Dataset,
+    Encoder,
     Epochs,
     Knobs,
     Limit,
     Meter,
     Platform,
     Seed,
+    Size,
     SystemName,
     SystemOptions,
     parsed_names,
@@ -39,6 +42,9 @@ def record(
     ] = 32,
     limit: Limit = None,
     epochs: Epochs = None,
+    size: Size = "",
+    encoder: Encoder = None,
+    augment: Augment = False,
     models: Annotated[
         Path | None,
         typer.Option(help="Keep trained models in this folder. By default none is kept: wide networks are large."),
@@ -89,6 +95,9 @@ def record(
         dataset=dataset,
         limit=limit,
         epochs=epochs,
+        size=size,
+        encoder=encoder,
+        augment=augment,
         models=models,
         meter=meter,
         knobs=tuple(parsed_names(knobs or [])),

@@ -23,6 +23,7 @@ def resume(
     certified_error: options.CertifiedError = "",
     max_evaluations: options.MaxEvaluations = None,
     data: options.Data = None,
+    encoder: options.Encoder = None,
     models: options.Models = Path("models"),
     only: options.Only = None,
     executor: options.Executor = "inline",

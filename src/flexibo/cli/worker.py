@@ -45,6 +45,9 @@ def worker(
     ] = "",
     limit: options.Limit = None,
     epochs: options.Epochs = None,
+    size: options.Size = "",
+    encoder: options.Encoder = None,
+    augment: options.Augment = False,
     models: options.Models = Path("models"),
     meter: Annotated[
         str, typer.Option(help="A meter of 'flexibo doctor', as in rapl or nvml. By default the study's.")

@@ -16,7 +16,7 @@ from flexibo.hardware.knobs import Journal, Knob, check_free, default_path, stat
 from flexibo.systems.catalogue import PaperSystem, find_system
 from flexibo.systems.data.base import AnyDataset
 from flexibo.systems.platforms import Platform, find_platform
-from flexibo.systems.sizes import check_size, limit_of, sized
+from flexibo.systems.sizes import augmented, check_size, limit_of, sized
 
 if TYPE_CHECKING:
     from flexibo.systems.network_runner import NetworkRunner
@@ -42,6 +42,7 @@ class SystemRequest:
     budget_seconds: float | None = None  # of the study; the platform's limit is raised to at least a quarter of it
     size: str = ""  # full, small or tiny; empty: the networks of version 0.1
     encoder: Path | None = None  # the folder of a pretrained encoder for BERT; None: that of the size, if it has one
+    augment: bool = False  # whether images are shifted and mirrored at random in training
     objectives: tuple[str, ...] = ()  # empty: all; the error alone needs no meter and no knobs, energy alone no store
 
 
@@ -61,6 +62,7 @@ def build_runner(request: SystemRequest) -> NetworkRunner:
     meter = _meter(platform, request) if reads else NoMeter()
     knobs = _knobs(platform, request.knobs) if reads else ()
     task = task_of(system, _dataset(system, request), epochs=request.epochs, size=request.size, encoder=request.encoder)
+    task = augmented(system, task) if request.augment else task
     journal = Journal(default_path(os.environ, Path.home()), roots=platform.machine.roots)
     store = ModelStore(request.models) if request.models is not None and trains(request.objectives) else None
     longest = request.longest_seconds

@@ -53,6 +53,17 @@ def sized(system: PaperSystem, task: Any, size: str, encoder: Path | None = None
     return replace(task, settings=replace(task.settings, **settings)) if settings else task
 
 
+def augmented(system: PaperSystem, task: Any) -> Any:
+    """The task of a system with images that are shifted by up to an eighth and mirrored at random in training.
+
+    Digits are not mirrored: a mirrored digit is none.
+    """
+    if system.kind != "images":
+        raise InvalidValueError(f"{system.name} does not learn from images; leave --augment out.")
+    shift = max(1, task.data.train.pixels.shape[-1] // 8)
+    return replace(task, settings=replace(task.settings, shift=shift, flip=task.data.name != "mnist"))
+
+
 def limit_of(size: str, limit: int | None) -> int | None:
     """The largest number of training examples of a size."""
     if size != "tiny":

@@ -34,7 +34,7 @@ BUILDERS = {  # the function that builds each network
     "xception": xception.build,
 }
 
-AS_READ = {"side": None, "shift": 0, "flip": False}  # part of the fingerprints of stored studies
+AS_READ = {"side": None}  # part of the fingerprints of stored studies
 
 SCALING = ("squeezenet", "resnet", "mobilenet", "xception")  # they downsample large images earlier than small ones
 
@@ -47,6 +47,8 @@ class ImageTraining:
     batch: int = 128  # the largest number of images in a batch
     learning_rate: float = 2e-3  # the highest learning rate, reached after a quarter of the training
     weight_decay: float = 1e-4  # the weight decay of AdamW
+    shift: int = 0  # the largest number of pixels by which a training image is shifted at random, in each direction
+    flip: bool = False  # whether half of the training images are mirrored
 
     def __post_init__(self) -> None:
         base.check_positive(self, "epochs", "batch", "learning_rate")
@@ -96,7 +98,7 @@ class ImageTask:
         pixels, labels = self._kept("train", device)
         for chosen in base.shuffled(len(labels), self.settings.batch, generator):
             chosen = chosen.to(labels.device)
-            yield self._normal(pixels[chosen]), labels[chosen]
+            yield self._normal(self._changed(pixels[chosen], generator)), labels[chosen]
 
     def loss(self, model: nn.Module, batch: Batch) -> Tensor:
         """The cross entropy."""
@@ -127,6 +129,21 @@ class ImageTask:
         """Held-out images, shape (count, channels, height, width)."""
         pixels = torch.tensor(self.data.test.first(count).pixels, device=device)
         return (self._normal(base.cycled(pixels, count)).contiguous(),)
+
+    def _changed(self, pixels: Tensor, generator: torch.Generator) -> Tensor:
+        """Bytes of images (b, channels, height, width), each shifted and mirrored at random as the settings say."""
+        shift, (count, _, height, width) = self.settings.shift, pixels.shape
+        if shift:
+            down, right = torch.randint(2 * shift + 1, (2, count, 1), generator=generator).to(pixels.device)
+            rows = torch.arange(height, device=pixels.device) + down
+            columns = torch.arange(width, device=pixels.device) + right
+            padded = functional.pad(pixels, (shift, shift, shift, shift))
+            which = torch.arange(count, device=pixels.device)[:, None, None]
+            pixels = padded.permute(0, 2, 3, 1)[which, rows[:, :, None], columns[:, None, :]].permute(0, 3, 1, 2)
+        if self.settings.flip:
+            is_mirrored = (torch.rand(count, generator=generator) < 0.5).to(pixels.device)
+            pixels = torch.where(is_mirrored[:, None, None, None], pixels.flip(3), pixels)
+        return pixels
 
     def _normal(self, pixels: Tensor) -> Tensor:
         mean, deviation = base.remembered(self._memory, "levels", pixels.device, lambda: self._levels(pixels.device))
