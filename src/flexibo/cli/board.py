@@ -101,6 +101,8 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
     yield f"Python       {found['python']}, as {who}; commands run in {found['folder']}"
     if found["celsius"] is not None:
         yield f"temperature  {found['celsius']:.0f} °C ({found['where']})"
+    if found["is_busy"]:
+        yield "busy         a measurement runs there now; its settings are shown"
     if found["restored"]:
         yield f"restored     {counted(int(found['restored']), 'setting')} that a killed agent had left"
     for name, meter in found["meters"].items():

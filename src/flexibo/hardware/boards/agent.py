@@ -64,7 +64,7 @@ RAILS = (
 # The rates of the memory where firmware lists none: TX2, Xavier and Orin (as flexibo.hardware.knobs.jetson).
 TX2_EMC_MHZ = (40.8, 68, 102, 204, 408, 665.6, 800, 1062.4, 1331.2, 1600, 1866)
 XAVIER_EMC_MHZ = (204, 408, 665.6, 800, 1065.6, 1331.2, 1600, 1866, 2133)
-ORIN_EMC_MHZ = (2133, 3199)
+ORIN_EMC_MHZ = (204, 665.6, 2133, 3199)
 SCHEDULERS = {"CFP": ("cfq", "bfq", "mq-deadline", "deadline"), "NOOP": ("noop", "none")}
 VM = {
     "swappiness": "swappiness",
@@ -87,7 +87,7 @@ class Problem(Exception):  # noqa: N818  # a part of the protocol
 
     def __init__(self, kind: str, sentence: str) -> None:
         super().__init__(sentence)
-        self.kind = kind  # request, machine, value, short or timeout
+        self.kind = kind  # request, machine, value, short, timeout or busy
 
 
 class Gone(Exception):  # noqa: N818  # what happened, rather than an error
@@ -1154,7 +1154,7 @@ class Lock:
                 if error.errno not in (errno.EAGAIN, errno.EACCES):
                     raise Problem("machine", f"The lock {path} cannot be taken: {error.strerror}.") from None
             if not wait:
-                raise Problem("machine", f"Another measurement runs on this board (lock {path}).")
+                raise Problem("busy", f"Another measurement runs on this board (lock {path}).")
             link.pause(0.1)
         try:
             entry = json.loads(os.pread(self.file, 1 << 16, 0).decode() or "{}")
@@ -1265,10 +1265,15 @@ def demoted() -> Tuple[Optional[Callable[[], None]], Dict[str, str]]:
     return become, {"HOME": entry.pw_dir, "USER": entry.pw_name, "LOGNAME": entry.pw_name}
 
 
+def folder_of(request: Dict[str, Any], variables: Dict[str, str]) -> str:
+    """Where a command runs: the folder of a request, or else the home folder of the user."""
+    return os.path.expanduser(request["folder"]) or variables.get("HOME", "") or os.path.expanduser("~")
+
+
 def run_command(request: Dict[str, Any], link: Link, watch: Guard, look: Callable[[], None]) -> Ended:
     """Run a command of the shell to its end; on its timeout, or when the other side goes, its group is ended."""
     become, variables = demoted()
-    folder = os.path.expanduser(request["folder"] or variables.get("HOME", "~"))
+    folder = folder_of(request, variables)
     environment = dict(os.environ, **variables)
     environment.update(request["environment"])
     wake, waker = os.pipe()
@@ -1525,27 +1530,28 @@ def cool_down(board: Board, celsius: float, limit: float, link: Link) -> None:
 
 def findings(board: Board, request: Dict[str, Any], link: Link) -> Dict[str, Any]:
     """What is here: Python, meters, knobs; and a sentence for each of the needs of a study that is not met."""
-    restored = 0
+    restored, is_busy = 0, False
     problems: List[str] = []
-    lock = Lock(board, link)
     try:
+        lock = Lock(board, link, wait=False)
         try:
             restored = restore(board)
-        except Problem as problem:
-            problems.append(str(problem))
-        opened: Dict[str, str] = {}
-        meters = {name: meter_found(board, name) for name in METERS}
-        for name in request["meters"]:
-            found = meter_found(board, str(name))
-            opened[str(name)] = found["name"]
-            problems += [found["problem"]] if found["problem"] else []
-        knobs = {name: knob_found(board, knob) for name, knob in knobs_of(board, request["described"]).items()}
-    finally:
-        lock.free()
+        finally:
+            lock.free()
+    except Problem as problem:
+        is_busy = problem.kind == "busy"  # then a measurement changes the knobs now
+        problems += [] if is_busy else [str(problem)]
+    meters = {name: meter_found(board, name) for name in METERS}
+    opened: Dict[str, str] = {}
+    for name in request["meters"]:
+        found = meter_found(board, str(name))
+        opened[str(name)] = found["name"]
+        problems += [found["problem"]] if found["problem"] else []
+    knobs = {name: knob_found(board, knob) for name, knob in knobs_of(board, request["described"]).items()}
     for name, values in request["values"].items():
         problems += unmet(board, request["described"], name, values)
-    folder = request["folder"]
-    if folder and not os.path.isdir(os.path.expanduser(folder)):
+    folder = os.path.abspath(folder_of(request, demoted()[1]))
+    if not os.path.isdir(folder):
         problems.append(f"There is no folder {folder} on this board.")
     warmth = hottest(board)
     return {
@@ -1555,7 +1561,8 @@ def findings(board: Board, request: Dict[str, Any], link: Link) -> Dict[str, Any
         "model": text_of(board.path("proc/device-tree/model")) or text_of(board.path("sys/class/dmi/id/product_name")),
         "user": pwd.getpwuid(os.geteuid()).pw_name,
         "is_root": os.geteuid() == 0,
-        "folder": os.path.expanduser(folder or "~"),
+        "folder": folder,
+        "is_busy": is_busy,
         "meters": meters,
         "opened": opened,
         "knobs": knobs,
@@ -1763,6 +1770,7 @@ def main() -> int:
     words = sys.argv[1:]
     at = words.index("--") if "--" in words else len(words)
     given, command = arguments().parse_args(words[:at]), words[at + 1 :]
+    os.environ["PATH"] = os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin"  # nvpmodel is there
     board, bell = Board(given.root, given.state), Bell()
     link = Link(None, 1, bell)
     try:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from flexibo._internal.text import printable_line
 from flexibo.errors import FlexiBOError, InvalidValueError
 from flexibo.hardware.base import MeterError
 from flexibo.hardware.boards.agent_file import agent_digest
@@ -111,7 +112,11 @@ class Board:
             BoardError: The board cannot be reached, or its agent is of another version.
         """
         request = {"do": "check", "folder": self.folder, "meters": list(meters), "values": dict(knobs or {})}
-        return self._asked({**request, "described": self._described()})
+        answer = self._asked({**request, "described": self._described()})
+        try:
+            return {**answer, **_findings(answer)}
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise self._strange(error) from None
 
     def run(self, request: BoardRequest) -> BoardReading:
         """Run a command on the board, with its knobs set and its meter read.
@@ -141,7 +146,10 @@ class Board:
         try:
             return _reading(answer, request)
         except (KeyError, TypeError, ValueError) as error:
-            raise BoardError(f"The agent on {self} gave an answer that is not understood: {error!r}.") from None
+            raise self._strange(error) from None
+
+    def _strange(self, error: Exception) -> BoardError:
+        return BoardError(f"The agent on {self} gave an answer that is not understood: {printable_line(repr(error))}.")
 
     def _described(self) -> dict[str, dict[str, Any]]:
         return {name: dict(about) for name, about in self.described}
@@ -153,8 +161,18 @@ class Board:
             raise BoardError(f"The agent on {self} is of another version of flexibo; run: {advice}")
         if answer.get("ok") is True:
             return answer
-        sentence = str(answer.get("error"))[:1000]
+        sentence = printable_line(str(answer.get("error"))[:1000])
         raise FAILURES.get(str(answer.get("kind")), BoardError)(f"On {self}: {sentence}")
+
+
+def _findings(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """What a study needs of a check, as text that can be shown; KeyError, TypeError and such if it is not there."""
+    return {
+        "problems": [printable_line(str(sentence)) for sentence in answer["problems"]],
+        "opened": {str(name): printable_line(str(meter)) for name, meter in answer["opened"].items()},
+        "hostname": printable_line(str(answer["hostname"])),
+        "restored": int(answer["restored"]),
+    }
 
 
 def _reading(answer: Mapping[str, Any], request: BoardRequest) -> BoardReading:

@@ -82,6 +82,8 @@ class SshPlace:
         os.set_blocking(process.stderr.fileno(), False)
         said = (process.stderr.read() or b"").decode(errors="replace").strip().splitlines()
         last = printable_line(said[-1]).rstrip(".") if said else "it said nothing"
+        if process.returncode == 255 and not said:
+            return BoardError(f"The agent on {self} was killed, or the connection to it was lost; run it again.")
         if process.returncode == 255:
             return BoardError(f"The board {self} cannot be reached: {last}. Try: ssh {self}")
         if any("No such file" in line or "can't open file" in line for line in said):

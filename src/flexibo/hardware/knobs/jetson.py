@@ -23,10 +23,9 @@ _GPU = re.compile(r".*\.(gpu|g[a-z]\d+b)")
 
 TX2_EMC_MHZ = (40.8, 68, 102, 204, 408, 665.6, 800, 1062.4, 1331.2, 1600, 1866)
 XAVIER_EMC_MHZ = (204, 408, 665.6, 800, 1065.6, 1331.2, 1600, 1866, 2133)
-# Orin has others. Only these two were found in a source: NVIDIA's power modes of the AGX Orin
-# (nvpmodel_p3701_0000.conf) limit its memory to 2133 MHz or not at all, and then users report 3199. The lowest one is
-# read from the board.
-ORIN_EMC_MHZ = (2133, 3199)
+# NVIDIA's power modes of the AGX Orin (nvpmodel_p3701_0000.conf) name 2133 MHz only; the others are those that
+# published measurements on that board set.
+ORIN_EMC_MHZ = (204, 665.6, 2133, 3199)
 """The memory frequencies of the boards, for firmware that does not list them."""
 
 

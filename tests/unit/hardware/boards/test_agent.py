@@ -46,9 +46,9 @@ OLD_NAMES = {  # what the agent uses of the standard library; each is in Python 
     "hashlib": "sha256",
     "hmac": "compare_digest new",
     "json": "dump dumps load loads",
-    "os": "O_CREAT O_EXCL O_NOFOLLOW O_RDONLY O_RDWR O_WRONLY W_OK WNOHANG _exit access chmod close closerange devnull "
-    "dup2 environ fchmod fork fsync geteuid getcwd initgroups kill killpg makedirs open path pipe pread read replace "
-    "sep set_blocking setgid setsid setuid stat unlink waitpid write",
+    "os": "O_CREAT O_EXCL O_NOFOLLOW O_RDONLY O_RDWR O_WRONLY W_OK WNOHANG _exit access chmod close closerange "
+    "defpath devnull dup2 environ fchmod fork fsync geteuid getcwd initgroups killpg makedirs open path pipe pread "
+    "read replace sep set_blocking setgid setsid setuid stat unlink waitpid write",
     "pwd": "getpwuid",
     "re": "IGNORECASE findall match search split",
     "secrets": "token_hex",
@@ -571,6 +571,17 @@ def test_two_commands_never_run_at_the_same_time(tmp_path: Path, root: Path) -> 
         both.append(subprocess.Popen([*words, "--", "sh", "-c", command], stdout=subprocess.PIPE))
     assert [json.loads(running.communicate()[0])["ok"] for running in both] == [True, True]
     assert note.read_text().split() == ["in", "out", "in", "out"]
+
+
+def test_a_check_does_not_wait_for_a_measurement(
+    measuring: tuple[subprocess.Popen[bytes], int], root: Path, tmp_path: Path
+) -> None:
+    checking = begun(tmp_path / "state", root, "session")
+    found = asked(checking, {"do": "check"})
+    assert (found["is_busy"], found["restored"], found["problems"]) == (True, 0, [])
+    assert found["knobs"]["cpu_governor"]["now"] == "performance"
+    ended(checking)
+    ended(measuring[0])
 
 
 def test_the_command_line_runs_one_command(tmp_path: Path, root: Path) -> None:

@@ -96,6 +96,20 @@ def test_an_answer_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, answ
         Board(PLACE).run(BoardRequest("true", {}))
 
 
+def test_what_a_board_says_is_shown_without_its_escapes(monkeypatch: pytest.MonkeyPatch) -> None:
+    answering(monkeypatch, {"ok": False, "kind": "machine", "error": "red\x1b[31m\nline", "agent": agent_digest()})
+    with pytest.raises(BoardError) as error:
+        Board(PLACE).check()
+    assert str(error.value).isprintable()
+    found = {"problems": ["a\x1b[31m"], "opened": {}, "hostname": "x\ny", "restored": 0}
+    answering(monkeypatch, {"ok": True, "agent": agent_digest(), **found})
+    checked = Board(PLACE).check()
+    assert "".join((*checked["problems"], checked["hostname"])).isprintable()
+    answering(monkeypatch, {"ok": True, "agent": agent_digest(), "problems": 5})
+    with pytest.raises(BoardError, match="understood"):
+        Board(PLACE).check()
+
+
 def test_links_are_closed_after_an_error(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(links, "SILENCE_SECONDS", 0.5)
     with pytest.raises(BoardError, match="nothing"):

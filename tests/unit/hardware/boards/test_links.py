@@ -49,6 +49,7 @@ def test_a_port_is_a_port() -> None:
     ("script", "words"),
     [
         ("echo 'Permission denied (publickey).' >&2; exit 255", r"publickey.*ssh nano@board"),
+        ("exit 255", "killed"),
         ("exit 0", r"said nothing.*board check"),
         ("echo 'sh: 1: python3: not found' >&2; exit 127", r"python3"),
         ("echo 'sudo: a password is required' >&2; exit 1", r"sudo: false"),

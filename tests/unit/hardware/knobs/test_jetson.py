@@ -94,10 +94,10 @@ def test_an_orin_has_its_own_rates_whatever_its_limit_is(kernel: FakeKernel) -> 
     emc = kernel.roots.sys / "kernel/debug/bpmp/debug/clk/emc"
     put(emc / "min_rate", 204000000)
     put(emc / "max_rate", 3199000000)
-    assert EmcFrequency(kernel, steps=99).values() == (0.204, 2.133, 3.199)
+    assert EmcFrequency(kernel, steps=99).values() == (0.204, 0.6656, 2.133, 3.199)
     put(emc / "max_rate", 2133000000)
     put(kernel.roots.proc / "device-tree/compatible", "nvidia,p3737-0000\0nvidia,tegra234\0")
-    assert EmcFrequency(kernel, steps=99).values() == (0.204, 2.133)
+    assert EmcFrequency(kernel, steps=99).values() == (0.204, 0.6656, 2.133)
 
 
 def test_an_orin_offers_all_its_cores_and_steps_beyond_the_papers_ranges(kernel: FakeKernel) -> None:
