@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from json import dumps
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from flexibo.study import Study
 
 
+NO_STEPS: Mapping[str, Any] = MappingProxyType({})
 HAND = "FLEXIBO_HAND"  # the environment variable with the identity under which an evaluation was claimed
 
 
@@ -60,10 +62,14 @@ def ask(
         with terminable(ended):
             stop = _claim(study, leads, count, claimed)
             if json:
-                print_json({"study": study.name, "hand": hand, **_facts(claimed, stop, may_take)})
+                print_json({"study": study.name, "hand": hand, **_facts(study, claimed, stop, may_take)})
             elif claimed:
                 place = StudyPlace.typed(storage, name)
-                lines = _variables(claimed[0], hand) if shell else _lines(study, claimed, may_take, place)
+                lines = (
+                    _variables(claimed[0], hand, _step_facts(study, claimed[0]))
+                    if shell
+                    else _lines(study, claimed, may_take, place)
+                )
                 typer.echo("\n".join(lines))
     except BaseException:  # the claims were not printed
         with suppress(FlexiBOError):
@@ -98,7 +104,15 @@ def _claim(study: Study, leads: Sequence[str] | None, count: int, claimed: list[
     return None
 
 
-def _facts(claimed: Sequence[Evaluation], stop: Stop | None, lease: float) -> dict[str, Any]:
+def _step_facts(study: Study, evaluation: Evaluation) -> dict[str, Any]:
+    """From which step to which an evaluation goes, and its checkpoint folder; empty without steps."""
+    if evaluation.stop is None:
+        return {}
+    folder = study.checkpoint(evaluation.design, evaluation.objective)
+    return {"from_step": evaluation.start, "to_step": evaluation.stop, "checkpoint": str(folder)}
+
+
+def _facts(study: Study, claimed: Sequence[Evaluation], stop: Stop | None, lease: float) -> dict[str, Any]:
     return {
         "lease_seconds": lease,
         "stopped": "" if stop is None else stop.reason,
@@ -116,6 +130,7 @@ def _facts(claimed: Sequence[Evaluation], stop: Stop | None, lease: float) -> di
                 "gain": evaluation.gain,
                 "expected_cost": evaluation.cost,
                 "why": evaluation.why,
+                **_step_facts(study, evaluation),
             }
             for evaluation in claimed
         ],
@@ -129,7 +144,8 @@ def _lines(study: Study, claimed: Sequence[Evaluation], lease: float, place: Stu
     for evaluation in claimed:
         wanted = ", ".join(f"{one} [{units[one]}]" if units[one] else one for one in evaluation.yields)
         again = f", attempt {evaluation.attempt}" if evaluation.attempt > 1 else ""
-        yield squeezed(f"Evaluation {evaluation.label}: measure {wanted}{again}, of this design:")
+        way = "" if evaluation.stop is None else f" from step {evaluation.start} to step {evaluation.stop}"
+        yield squeezed(f"Evaluation {evaluation.label}: measure {wanted}{way}{again}, of this design:")
         width = max(len(squeezed(option)) for option in evaluation.design)
         for option, value in evaluation.design.items():
             exact = "-" if value is None else repr(value) if isinstance(value, float) else squeezed(str(value))
@@ -137,6 +153,9 @@ def _lines(study: Study, claimed: Sequence[Evaluation], lease: float, place: Stu
         price = f"; expected cost {format_spent(evaluation.cost, None, unit)}" if evaluation.cost else ""
         yield squeezed(f"Why: {evaluation.why}{price}.")
         values = ["VALUE"] if len(evaluation.yields) == 1 else [f"{one}=VALUE" for one in evaluation.yields]
+        if evaluation.stop is not None:
+            yield squeezed(f"Checkpoint: {study.checkpoint(evaluation.design, evaluation.objective)}")
+            yield "Values at steps before: add --reports STEP=VALUE,STEP=VALUE"
         yield squeezed(f"Answer with: {place.command('tell', evaluation.label, *values, '--cost', 'COST')}")
         yield ""
     try:
@@ -146,7 +165,7 @@ def _lines(study: Study, claimed: Sequence[Evaluation], lease: float, place: Stu
     yield f"Nobody else is asked the same for {duration(lease)}{until}."
 
 
-def _variables(evaluation: Evaluation, hand: str) -> list[str]:
+def _variables(evaluation: Evaluation, hand: str, steps: Mapping[str, Any] = NO_STEPS) -> list[str]:
     """Lines for a shell to eval: the same variables that a command of a study file gets."""
     from flexibo.studyfile.template import in_words as template_text
     from flexibo.studyfile.template import variable
@@ -157,6 +176,7 @@ def _variables(evaluation: Evaluation, hand: str) -> list[str]:
         "FLEXIBO_OBJECTIVE": evaluation.objective,
         "FLEXIBO_ATTEMPT": str(evaluation.attempt),
         "FLEXIBO_DESIGN": dumps(dict(evaluation.design)),
+        **{f"FLEXIBO_{name.upper()}": str(value) for name, value in steps.items()},
     }
     for option, value in evaluation.design.items():
         if variable(option) in values:

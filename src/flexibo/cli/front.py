@@ -291,7 +291,8 @@ def _quantity(row: DesignRow, objective: Objective) -> str:
     bounds = {"at most": objective.at_most, "at least": objective.at_least}
     bound = "".join(f", {side} {format_exact(limit)}{unit}" for side, limit in bounds.items() if limit is not None)
     if not count:
-        return f"~{estimate}{unit} (predicted{bound})"
+        reached = f"; step {row.reached[name]} of {objective.stops[-1]} was reached" if name in row.reached else ""
+        return f"~{estimate}{unit} (predicted{reached}{bound})"
     if not deviation and count == 1:
         return f"{format_exact(row.values[name])}{unit} (measured{bound})"
     times = "1 reading" if count == 1 else f"mean of {count} readings"

@@ -144,7 +144,7 @@ def _money(facts: Mapping[str, Any], unit: str) -> str:
 
 def _objectives(rows: Sequence[Mapping[str, Any]], unit: str) -> Any:
     states = ["measured", "pending", "failed"]
-    states += [state for state in ("impossible", "released", "added") if any(row[state] for row in rows)]
+    states += [state for state in ("reached", "impossible", "released", "added") if any(row.get(state) for row in rows)]
     lost = ["lost_cost"] if any(row["lost_cost"] for row in rows) else []
     table = Table(box=None, pad_edge=False)
     sums = [f"{name}{f' [{unit}]' if unit else ''}" for name in ("cost", *(["lost cost"] if lost else []), "mean cost")]
@@ -159,16 +159,16 @@ def _objectives(rows: Sequence[Mapping[str, Any]], unit: str) -> Any:
         else:
             mean = "-" if row["mean_cost"] is None else format_number(row["mean_cost"], 3)
             costs = [format_number(row[name]) for name in ("cost", *lost)]
-            cells = [*(str(row[state]) for state in states), *costs, mean]
+            cells = [*(str(row.get(state, "")) for state in states), *costs, mean]
         table.add_row(*map(Text, (squeezed(title), *cells)))
     return table
 
 
 def _flight(row: Mapping[str, Any]) -> str:
     since = "" if row["seconds"] is None else f", for {duration(row['seconds'])}"
-    return (
-        f"{row['name'] or 'imported:'} {row['objective']} of {design_line(row['design'])}: {_by(row['worker'])}{since}"
-    )
+    way = f" from step {row['from_step']} to {row['to_step']}" if "to_step" in row else ""
+    what = f"{row['name'] or 'imported:'} {row['objective']}{way} of {design_line(row['design'])}"
+    return f"{what}: {_by(row['worker'])}{since}"
 
 
 def _queued(row: Mapping[str, Any], unit: str) -> str:

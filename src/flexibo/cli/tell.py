@@ -53,6 +53,12 @@ def tell(
     timeout: Annotated[
         bool, typer.Option("--timeout", help="With --failed: it was ended because it took too long.")
     ] = False,
+    reports: Annotated[
+        str,
+        typer.Option(
+            help="Of an objective with steps: values at earlier steps, as in 1=0.5,3=0.4.", show_default=False
+        ),
+    ] = "",
     released: Annotated[bool, typer.Option("--released", help="Release the evaluation; it was not attempted.")] = False,
     hand: Annotated[
         str,
@@ -69,6 +75,9 @@ def tell(
     """Answer an evaluation of 'flexibo ask': with its value, as failed, or as released."""
     given, spent = values or [], parsed_cost(cost, "--cost")
     _check_one_answer(given, failed, released, spent)
+    on_the_way = parsed_reports(reports)
+    if released and on_the_way:
+        raise InvalidValueError("--reports has values, and --released means that nothing was measured; leave one out.")
     for flag, is_given in (("--impossible", impossible), ("--timeout", timeout)):
         if is_given and failed is None:
             raise InvalidValueError(f"{flag} needs a reason; give --failed REASON with it.")
@@ -84,16 +93,34 @@ def tell(
         if released:
             told = _release(study, asked, hand)
         elif failed is not None:
-            study.fail(asked, failed, cost=spent, impossible=impossible, timeout=timeout)
+            study.fail(asked, failed, cost=spent, impossible=impossible, timeout=timeout, reports=on_the_way)
             told = f"failed: {failed}"
         else:
             measured = _numbers(asked.objective, given)
-            study.tell(asked, measured, cost=spent)
+            study.tell(asked, measured, cost=spent, reports=on_the_way)
             told = ", ".join(f"{one} {value:g}" for one, value in measured.items())
         counted = released or study.history.answered.get(number) == hand
     finally:
         study.close()
     _say(study, asked, told, counted=counted, cost=None if released else spent, json=json)
+
+
+def parsed_reports(text: str) -> list[tuple[int, float]]:
+    """Steps with their values, as they are typed.
+
+    >>> parsed_reports("1=0.5, 3=0.4")
+    [(1, 0.5), (3, 0.4)]
+    """
+    found = []
+    for part in filter(None, map(str.strip, text.split(","))):
+        step, _, value = part.partition("=")
+        try:
+            found.append((int(step), float(value)))
+        except ValueError:
+            raise InvalidValueError(
+                f"--reports has {part!r}; give steps with their values, as in 1=0.5,3=0.4. The evaluation is still out."
+            ) from None
+    return found
 
 
 def _check_one_answer(values: Sequence[str], failed: str | None, released: bool, cost: float) -> None:

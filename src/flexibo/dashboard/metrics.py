@@ -13,6 +13,7 @@ from flexibo._internal.text import printable_line
 from flexibo.dashboard.follower import Follower, GrowingCopy
 from flexibo.dashboard.watcher import StorageWatcher, Watcher
 from flexibo.transfer import STATES
+from flexibo.transfer.evaluations import REACHED
 from flexibo.transfer.study_copies import time_of
 from flexibo.views.front import confirmed_count
 
@@ -52,7 +53,11 @@ class _StudyNumbers:
         history = copy.study.history
         counts = Counter((record.objective, record.state) for record in copy.records)
         return cls(
-            {(name, state): counts[name, state] for name in history.names for state in STATES},
+            {
+                (own.name, state): counts[own.name, state]
+                for own in history.objectives
+                for state in (*STATES, *([REACHED] if own.stops else []))
+            },
             history.spent,
             history.budget,
             history.stopped is not None,

@@ -254,7 +254,7 @@ def tracked(
         number=event.number,
         objective=asked.objective,
         design=dict(asked.design),
-        values=dict(event.values) if isinstance(event, Told) else {},
+        values=dict(event.values) if isinstance(event, Told) and not study.history.is_partial(asked) else {},
         cost=event.cost,
         spent=study.history.spent if spent is None else spent,
         why=asked.why,

@@ -13,6 +13,7 @@ from flexibo.results.rows import DesignRow
 MOST_HTML_ROWS = 50
 BEST_LEGEND = "* best of its objective"
 PREDICTED_LEGEND = "~ predicted, ± standard deviation"
+REACHED_LEGEND = "@9: measured to step 9 so far"
 READINGS_LEGEND = "(n) readings, ± their standard deviation; model: its estimate"
 
 
@@ -59,7 +60,8 @@ def value_cell(row: DesignRow, name: str, *, digits: int, noisy: bool) -> str:
     """The value of a quantity: the mean of its readings with their spread and number, or marked as predicted."""
     shown = format_number(row.values[name], digits)
     if not row.readings[name]:
-        return f"~{shown}{_deviation(row.deviations[name])}"
+        reached = f" @{row.reached[name]}" if name in row.reached else ""
+        return f"~{shown}{_deviation(row.deviations[name])}{reached}"
     return f"{shown}{_deviation(row.spreads[name])} ({row.readings[name]})" if noisy else shown
 
 

@@ -108,7 +108,7 @@ def promising_layout(
     """
     what = "Promising, not measured yet" if is_likely else "Possible, not measured yet"
     columns = promising_columns(rows, _headings(history), constrained=_is_constrained(history), unit=unit)
-    return _layout(f"{what}: {_designs(len(rows))}", rows, columns, promising_notes())
+    return _layout(f"{what}: {_designs(len(rows))}", rows, columns, promising_notes(rows))
 
 
 def _layout(title: str, rows: Sequence[DesignRow], columns: Sequence[Column], notes: Sequence[str]) -> FrontLayout:

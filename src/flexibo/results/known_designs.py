@@ -89,7 +89,15 @@ class KnownDesigns:
             "deviations": self._named(self.models.sigma[i].tolist()),
             "probability": float(self.models.legal[i].prod()),
             "standing": self.standings[i],
+            "reached": self._reached(i),
         }
+
+    def _reached(self, i: int) -> dict[str, int]:
+        """The step that design i reached of each objective with steps that is not measured to its last one."""
+        history, lacking = self.history, (self.read.count[i] == 0).tolist()
+        names = [own.name for own, lacks in zip(history.objectives, lacking, strict=True) if own.stops and lacks]
+        found = {name: history.reached(history.designs[i], name) for name in names}
+        return {name: step for name, step in found.items() if step}
 
     def _named(self, cells: Iterable[T]) -> dict[str, T]:
         return dict(zip(self.history.names, cells, strict=True))

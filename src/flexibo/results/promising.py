@@ -11,6 +11,7 @@ from flexibo._internal.numbers import format_number
 from flexibo._internal.records import Tabular
 from flexibo.results.cells import (
     PREDICTED_LEGEND,
+    REACHED_LEGEND,
     Column,
     feasibility_cell,
     html_designs,
@@ -51,13 +52,13 @@ class Promising(Tabular, tuple[PromisingRow, ...]):
 
     def __str__(self) -> str:
         """A table with one design per line, followed by the options that do not vary."""
-        return plain_table(self, self._columns(), promising_notes()) if self else NOTHING_PROMISING
+        return plain_table(self, self._columns(), promising_notes(self)) if self else NOTHING_PROMISING
 
     def _repr_html_(self) -> str:
         """A table, for notebooks."""
         if not self:
             return html_block(html_line(NOTHING_PROMISING))
-        return html_block(html_designs(self, self._columns(), promising_notes()))
+        return html_block(html_designs(self, self._columns(), promising_notes(self)))
 
     def _columns(self) -> list[Column]:
         constrained = any(row.probability < 1.0 for row in self)
@@ -95,9 +96,10 @@ def promising_columns(
     return columns
 
 
-def promising_notes() -> list[str]:
+def promising_notes(rows: Sequence[PromisingRow]) -> list[str]:
     """What the marks and columns of a table of promising designs mean."""
-    return [f"{PREDICTED_LEGEND}; {GAIN_LEGEND}", f"{PRICE_LEGEND}; {CHANCE_LEGEND}"]
+    steps = [REACHED_LEGEND] if any(row.reached for row in rows) else []
+    return [f"{PREDICTED_LEGEND}; {GAIN_LEGEND}", f"{PRICE_LEGEND}; {CHANCE_LEGEND}", *steps]
 
 
 def gain_cell(row: PromisingRow) -> str:

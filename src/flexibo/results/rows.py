@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeAlias
 
 from flexibo.belief.reported import CONFIDENCE
@@ -31,6 +31,7 @@ class DesignRow:
         probability: The probability that it keeps every constraint; 1 where there is none.
         standing: "confident" if it is on the front for all values within the boxes, "probable" if it is by the best
             estimate, "possible" if it may be, "ruled out" if a candidate dominates it for all values within the boxes.
+        reached: The step that was reached of each quantity with steps that is not measured to its last one.
     """
 
     number: int = 0
@@ -42,6 +43,7 @@ class DesignRow:
     deviations: Mapping[str, float]
     probability: float = 1.0
     standing: Standing = "probable"
+    reached: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def measured(self) -> dict[str, bool]:
@@ -65,6 +67,8 @@ def json_row(row: DesignRow) -> dict[str, Any]:
     """A row ready for JSON, every attribute under its name."""
     found = {own.name: getattr(row, own.name) for own in fields(row)}
     plain = {name: dict(value) if isinstance(value, Mapping) else value for name, value in found.items()}
+    if not row.reached:
+        del plain["reached"]
     return {**plain, "measured": row.measured, "missing": row.missing, "feasibility": row.feasibility}
 
 

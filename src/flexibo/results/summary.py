@@ -148,8 +148,9 @@ def summarise(
     counts, costs = dict.fromkeys(history.names, 0), dict.fromkeys(history.names, 0.0)
     for event in history.events:
         if isinstance(event, Told):
-            costs[history.asked[event.number].objective] += event.cost
-            for name in event.values:
+            asked = history.asked[event.number]
+            costs[asked.objective] += event.cost
+            for name in () if history.is_partial(asked) else event.values:
                 counts[name] += 1
     volumes = [evaluation.volume for evaluation in history.asked if evaluation.volume is not None]
     return Summary(

@@ -27,8 +27,8 @@ class TraceRow:
         number: The index of the question, from 0.
         design: The design that was measured.
         objective: What was measured.
-        value: The value; None if the attempt failed.
-        values: The values of all objectives that the evaluation gave; empty if it failed.
+        value: The value; None if the attempt failed, or stopped before the last step of its objective.
+        values: The values of all objectives that the evaluation gave; empty in these cases.
         cost: Its cost.
         cumulative_cost: The total cost including this evaluation and lost attempts.
         hypervolume: Of the feasible designs that were measured in every objective by then.
@@ -38,6 +38,7 @@ class TraceRow:
         gain: The gain for which it was asked, see `flexibo.history.Evaluation`; None if it was not scored.
         reason: Why the attempt failed.
         costs: The total cost of each objective including this evaluation.
+        reached: The step at which it stopped, if that is before the last one of its objective; otherwise None.
     """
 
     number: int
@@ -52,9 +53,15 @@ class TraceRow:
     gain: float | None
     reason: str = ""
     costs: Mapping[str, float] = field(default_factory=dict)
+    reached: int | None = None
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the attempt gave nothing that was asked for."""
+        return self.value is None and self.reached is None
 
 
-STRUCTURED = ("design", "values", "costs")  # the fields of a row that are not a single cell of a table
+STRUCTURED = ("design", "values", "costs", "reached")  # the fields of a row that are no cell of a table
 
 
 class Trace(Tabular, Sequence[TraceRow]):
@@ -119,15 +126,16 @@ def trace(history: History, reference: FloatArray | None) -> Trace:
         if not isinstance(event, Told | Failed):
             continue
         evaluation = asked[event.number]
-        value = event.values[evaluation.objective] if isinstance(event, Told) else None
+        is_reached = isinstance(event, Told) and history.is_partial(evaluation)
+        values = event.values if isinstance(event, Told) and not is_reached else {}
         reason = event.reason if isinstance(event, Failed) else ""
         rows.append(
             TraceRow(
                 evaluation.number,
                 evaluation.design,
                 evaluation.objective,
-                value,
-                event.values if isinstance(event, Told) else {},
+                values.get(evaluation.objective),
+                values,
                 event.cost,
                 spent,
                 volume,
@@ -135,6 +143,7 @@ def trace(history: History, reference: FloatArray | None) -> Trace:
                 evaluation.gain,
                 reason,
                 dict(costs),
+                evaluation.stop if is_reached else None,
             )
         )
     return Trace(rows, known_hypervolume=known)

@@ -15,7 +15,7 @@ from flexibo.space.options import Option
 from flexibo.storage import Storage
 from flexibo.study.answers import added_event, new_results
 from flexibo.study.event_log import EventLog
-from flexibo.transfer.evaluations import AFTER, BEFORE, COST_OF, headings, without_formula
+from flexibo.transfer.evaluations import BEFORE, COST_OF, columns_after, headings, without_formula
 from flexibo.transfer.study_copies import StudyCopy, copy_of
 
 Value = TypeVar("Value")
@@ -94,7 +94,7 @@ class _Columns:
         self._options = dict(zip(options, history.space.names, strict=True))
         self._values = dict(zip(values, history.names, strict=True))
         self._costs = {f"{COST_OF}{name}": name for name in history.names}
-        known = [*self._options, *self._values, *BEFORE, *AFTER, *self._costs]
+        known = [*self._options, *self._values, *BEFORE, *columns_after(history), *self._costs]
         self._names: list[str] = []
         for name in names:
             column = _meant(name, known, f"The column {name!r} of {source}")

@@ -22,9 +22,11 @@ from flexibo.history.events import (
     Spent,
     Told,
 )
+from flexibo.history.reports import Reports
 from flexibo.space import Design
 
 STATES = ("pending", "measured", "failed", "impossible", "released")  # the states of an evaluation
+REACHED = "reached"  # the state of one that was answered at a step before the last: nothing is measured yet
 BEFORE = ("number", "objective")
 AFTER = (
     "cost",
@@ -40,6 +42,7 @@ AFTER = (
     "expected_cost",
     "why",
 )
+OF_STEPS = ("start", "stop", "reports")  # the last columns, where an objective has steps
 COST_OF = "cost of "  # the prefix of the cost column of an objective, where rows have several objectives
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
@@ -61,7 +64,7 @@ class Record:
     number: int | None  # the index of the question; None for an added result
     objective: str  # what was asked for
     design: Design  # the option values
-    state: str = "pending"  # one of `STATES`, or "added" for an added result
+    state: str = "pending"  # one of `STATES`, `REACHED`, or "added" for an added result
     values: Mapping[str, float] = field(default_factory=dict)  # the values that are known
     cost: float | None = None  # what the answer cost; None while there is none
     lost_cost: float = 0.0  # the known or assumed cost of attempts whose answer did not count
@@ -74,6 +77,14 @@ class Record:
     gain: float | None = None  # the expected gain when it was asked
     expected_cost: float | None = None  # the expected cost when it was asked
     why: str = ""  # why it was asked, one line
+    start: int = 0  # the step from which it goes, of an objective with steps
+    stop: int | None = None  # the step at which it stops; None without steps
+    reports: Reports = ()  # the values that it told at steps before the last one of its objective
+
+    @property
+    def is_told(self) -> bool:
+        """Whether it gave what was asked for, so that its cost was not lost."""
+        return self.state in ("measured", REACHED)
 
 
 def lost_attempts(history: History, times: Sequence[float | None]) -> list[LostAttempt]:
@@ -147,6 +158,8 @@ class RecordKeeper:
                 gain=question.gain,
                 expected_cost=question.cost,
                 why=question.why,
+                start=question.start,
+                stop=question.stop,
             )
         )
         self.changes.append(question.number)
@@ -161,8 +174,12 @@ class RecordKeeper:
         if self.evaluations[event.number].cost is not None:
             return  # only the first answer counts
         self._pay(event.number, event.token or event.worker)
+        question, reports = self._history.asked[event.number], event.reports
+        if isinstance(event, Told) and question.stop is not None and self._history.is_partial(question):
+            state, values, reports = REACHED, {}, (*reports, (question.stop, event.values[question.objective]))
         self._change(
             event.number,
+            reports=reports,
             state=state,
             reason=reason,
             values=values,
@@ -210,7 +227,7 @@ def table_lines(history: History, found: Iterable[Record]) -> Iterator[str]:
     Options and objectives have a column each; times are UTC. No text is a formula for a spreadsheet.
     """
     options, values = headings(history)
-    yield _line(list(map(without_formula, [*BEFORE, *options, *values, *AFTER])))
+    yield _line(list(map(without_formula, [*BEFORE, *options, *values, *columns_after(history)])))
     for record in found:
         yield _line(
             [
@@ -231,14 +248,37 @@ def table_lines(history: History, found: Iterable[Record]) -> Iterator[str]:
                 record.gain,
                 record.expected_cost,
                 without_formula(record.why),
+                *(_of_steps(record) if has_steps(history) else ()),
             ]
         )
+
+
+def columns_after(history: History) -> tuple[str, ...]:
+    """The columns after those of the objectives."""
+    return (*AFTER, *OF_STEPS) if has_steps(history) else AFTER
+
+
+def has_steps(history: History) -> bool:
+    """Whether an objective has steps."""
+    return any(objective.stops for objective in history.objectives)
+
+
+def _of_steps(record: Record) -> list[object]:
+    """The cells of a record in the columns about steps; the reports as ``flexibo tell --reports`` takes them."""
+    if record.stop is None:
+        return [None, None, None]
+    return [record.start, record.stop, ",".join(f"{step}={value!r}" for step, value in record.reports)]
 
 
 def headings(history: History) -> tuple[list[str], list[str]]:
     """The columns of the options and of the objectives; a name that is taken gets a prefix."""
     options, objectives = history.space.names, history.names
-    taken = {*BEFORE, *AFTER, *(f"{COST_OF}{name}" for name in objectives), *(set(options) & set(objectives))}
+    taken = {
+        *BEFORE,
+        *columns_after(history),
+        *(f"{COST_OF}{name}" for name in objectives),
+        *(set(options) & set(objectives)),
+    }
     free = (set(options) | set(objectives)) - taken
     found = []
     for what, names in (("option", options), ("value", objectives)):

@@ -7,7 +7,7 @@ from typing import Any
 
 from flexibo.history import History
 from flexibo.transfer import Record
-from flexibo.transfer.evaluations import iso_time
+from flexibo.transfer.evaluations import REACHED, iso_time
 from flexibo.views._json import finite_or_none
 from flexibo.views.axes import cost_label
 from flexibo.views.choices import runner_up_dict
@@ -27,7 +27,7 @@ def evaluation_rows(history: History, found: Mapping[int, Record]) -> dict[str, 
             i,
             places[record.objective],
             states.setdefault(record.state, len(states)),
-            finite_or_none(record.values.get(record.objective)),
+            finite_or_none(record.reports[-1][1] if record.state == REACHED else record.values.get(record.objective)),
             finite_or_none(record.cost),
             record.attempt,
             record.asked if record.answered is None else record.answered,
@@ -78,7 +78,15 @@ def evaluation_details(history: History, i: int, record: Record) -> dict[str, An
         "queued": None if asked is None else asked.queued,
         "runner_up": runner_up_dict(None if asked is None else asked.runner_up),
         "cost_label": cost_label(history),
+        **({} if record.stop is None else _steps(history, record)),
     }
+
+
+def _steps(history: History, record: Record) -> dict[str, Any]:
+    """From where to where an evaluation went, and all that is known of its design's curve."""
+    last = history.objectives[history.names.index(record.objective)].stops[-1]
+    curve = [list(point) for point in history.curve(record.design, record.objective)]
+    return {"from_step": record.start, "to_step": record.stop, "last_step": last, "curve": curve}
 
 
 def _cut(text: str) -> str:

@@ -80,8 +80,8 @@ def spending_view(study: Study) -> SpendingView:
 
 def _spending(history: History, found: Sequence[Record], name: str, mix: float | None) -> ObjectiveSpending:
     mine = [record for record in found if record.objective == name]
-    paid = [record.cost or 0.0 for record in mine if record.state == "measured"]
-    lost = sum(record.lost_cost + (0.0 if record.state == "measured" else record.cost or 0.0) for record in mine)
+    paid = [record.cost or 0.0 for record in mine if record.is_told]
+    lost = sum(record.lost_cost + (0.0 if record.is_told else record.cost or 0.0) for record in mine)
     spent = sum(paid) + lost
     left = None if history.budget is None else max(0.0, history.budget - history.spent)
     return ObjectiveSpending(

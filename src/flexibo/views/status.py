@@ -14,7 +14,7 @@ from flexibo.optimizer import StopKind
 from flexibo.storage.processes import ProcessState, process_state
 from flexibo.study.stop_rules import limit_reached
 from flexibo.transfer import STATES, Record, StudyCopy
-from flexibo.transfer.evaluations import iso_time, lost_attempts
+from flexibo.transfer.evaluations import REACHED, iso_time, lost_attempts
 from flexibo.transfer.study_copies import SETTING
 
 
@@ -42,8 +42,8 @@ def _objective(copy: StudyCopy, j: int, found: Sequence[Record]) -> dict[str, An
     history, objective = copy.study.history, copy.study.objectives[j]
     mine = [record for record in found if record.objective == objective.name]
     own = [record for record in mine if record.number is not None]
-    paid = [record.cost or 0.0 for record in own if record.state == "measured"]
-    lost = sum(record.lost_cost + (0.0 if record.state == "measured" else record.cost or 0.0) for record in own)
+    paid = [record.cost or 0.0 for record in own if record.is_told]
+    lost = sum(record.lost_cost + (0.0 if record.is_told else record.cost or 0.0) for record in own)
     return {
         "name": objective.name,
         "unit": objective.unit,
@@ -55,6 +55,7 @@ def _objective(copy: StudyCopy, j: int, found: Sequence[Record]) -> dict[str, An
         "measured_with": objective.measured_with,
         "values": history.count(j),
         **{state: sum(record.state == state for record in own) for state in STATES},
+        **({REACHED: sum(record.state == REACHED for record in own)} if objective.stops else {}),
         "failed": history.failed_attempts[objective.name],
         "added": sum(objective.name in record.values for record in found if record.state == "added"),
         "cost": sum(paid),
@@ -110,6 +111,7 @@ def in_flight(copy: StudyCopy, found: Sequence[Record], now: float) -> list[dict
             "objective": record.objective,
             "design": dict(record.design),
             "attempt": record.attempt,
+            **({} if record.stop is None else {"from_step": record.start, "to_step": record.stop}),
             "expected_cost": record.expected_cost,
             "since": iso_time(record.asked) or None,
             "seconds": None if record.asked is None else now - record.asked,

@@ -102,7 +102,7 @@ def _columns(rows: Sequence[TraceRow], expected: Sequence[float], initial: Seque
             for row, cost in zip(rows, expected, strict=True)
         ],
         "initial": list(initial),
-        "failed": [row.value is None for row in rows],
+        "failed": [row.has_failed for row in rows],
     }
 
 
