@@ -89,7 +89,15 @@ EXTRAS: Mapping[str, Extra] = MappingProxyType(  # optional packages, by the nam
         "configspace": Extra(("ConfigSpace>=1.2",), "spaces of ConfigSpace"),
         "evolution": Extra(("pymoo>=0.6.2",), "the method nsga2"),
         "bench": Extra(
-            ("botorch>=0.18", "torch>=2.5", "optuna>=5.0", "smac>=2.4.1", "ConfigSpace>=1.2", "pymoo>=0.6.2"),
+            (
+                "botorch>=0.18",
+                "torch>=2.5",
+                "optuna>=5.0",
+                "smac>=2.4.1",
+                "ConfigSpace>=1.2",
+                "pymoo>=0.6.2",
+                "onnxruntime>=1.20",
+            ),
             "comparing with other libraries",
         ),
     }

@@ -52,12 +52,16 @@ def compare(
         list[str] | None,
         typer.Option(
             help="Optimisers of other libraries (extra bench): botorch-qlognehvi, botorch-qlognparego, botorch-hvkg, "
-            "optuna-tpe, optuna-gp, optuna-nsga2, smac-parego, pymoo-nsga2."
+            "optuna-tpe, optuna-gp, optuna-nsga2, smac-parego, pymoo-nsga2; on problems with steps also neps-primo, "
+            "syne-tune-moasha, successive-halving."
         ),
     ] = None,
     suite: Annotated[
         str | None,
-        typer.Option(help="A predefined comparison: standard, development or quick.", autocompletion=suite_names),
+        typer.Option(
+            help="A predefined comparison: standard, development, steps, steps-development or quick.",
+            autocompletion=suite_names,
+        ),
     ] = None,
     seeds: Annotated[
         int | None, typer.Option(min=1, max=10_000, help="The number of seeds; 10 unless the suite has its own.")
@@ -141,14 +145,17 @@ def _chosen(
         raise unknown_name("suite", name, SUITES)
     base = SUITES[name] if name is not None else Suite("", (), ("flexibo",), (), 10)
     n_initial = base.allowance.n_initial if initial is None else initial
-    usual = base.allowance.budget + (n_initial if from_scratch else 0)  # the same money in all
+    added = n_initial if from_scratch and not base.allowance.from_scratch else 0
+    usual = base.allowance.budget + added  # the same money in all
     changed = replace(
         base,
         problems=base.problems if problems is None else tuple(dict.fromkeys(map(full_name, parsed_names(problems)))),
         methods=base.methods if methods is None else tuple(map(checked_method, parsed_names(methods))),
         rivals=base.rivals if rivals is None else tuple(map(checked_rival, parsed_names(rivals))),
         seeds=base.seeds if seeds is None else seeds,
-        allowance=Allowance(n_initial, usual if budget is None else budget, from_scratch),
+        allowance=Allowance(
+            n_initial, usual if budget is None else budget, from_scratch or base.allowance.from_scratch
+        ),
     )
     if problems is not None:  # a method that is too slow for a whole suite may still be wanted here
         changed = replace(changed, limits={})

@@ -7,9 +7,9 @@ from functools import lru_cache
 import numpy as np
 
 from flexibo.belief.candidates import neighbourhood
-from flexibo.compare.problems.base import Problem
+from flexibo.compare.problems.base import Problem, Table
 from flexibo.pareto import non_dominated
-from flexibo.space import Designs
+from flexibo.space import Designs, Space
 
 MOST = 20_000
 """A space of at most this many designs is listed whole."""
@@ -24,17 +24,22 @@ def common_candidates(problem: Problem) -> Designs:
     """All designs of a space of at most `MOST`, otherwise a fixed set of at most that many.
 
     A uniform draw alone misses much of the front of a large space, and no model could name what is not there. So the
-    judge adds designs around the best ones by true values: neighbours of the front, which differ in one option, and
-    random steps away from it. Most of them are slightly worse than the front: a model must tell them apart. No
-    contestant learns which designs these are.
+    judge adds designs `around_the_best` by true values. Most of them are slightly worse than the front: a model must
+    tell them apart. No contestant learns which designs these are.
     """
     space = problem.space
-    if space.size <= MOST:
-        return space.enumerate()
+    return space.enumerate() if space.size <= MOST else around_the_best(space, problem.losses)
+
+
+def around_the_best(space: Space, losses: Table) -> Designs:
+    """A fixed set of designs of a large space: a uniform draw, and what lies around the best of it by these losses.
+
+    These are neighbours of the front, which differ in one option, and random steps away from it.
+    """
     rng = np.random.default_rng((0, 29))
     found = space.sample(UNIFORM, rng)
     for _ in range(ROUNDS):
-        best = found[non_dominated(problem.losses(found))]
+        best = found[non_dominated(losses(found))]
         near = neighbourhood(space, best, PER_ROUND // 2, rng)
         found = (found + near + space.steps_away(best, PER_ROUND - len(near), rng)).unique()
     return found

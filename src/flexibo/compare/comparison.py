@@ -10,12 +10,13 @@ from functools import cache, partial
 from pathlib import Path
 
 import flexibo
-from flexibo.compare.contestants import check_contestant
+from flexibo.compare.contestants import check_contestant, is_rival, rival_entry
 from flexibo.compare.problems.table import find_problem
 from flexibo.compare.results_folder import COPY, FRONTS, RESULTS, ResultsFolder, locked
 from flexibo.compare.rivals import RIVALS
 from flexibo.compare.runs import MEASURES, Allowance, Run, Task, read_runs
 from flexibo.compare.single_run import run
+from flexibo.compare.step_contestants import has_steps
 from flexibo.compare.stored_results import INCOMPLETE, is_outdated, stored_runs
 from flexibo.compare.suites import Suite
 from flexibo.compare.workers import finished as finished_tasks
@@ -110,8 +111,8 @@ def method_fingerprint(name: str) -> str:
 
     Empty for a rival that is not installed: its existing runs are then accepted as they are.
     """
-    if name in RIVALS:
-        return RIVALS[name].versions() if RIVALS[name].is_installed() else ""
+    if is_rival(name):
+        return rival_entry(name).versions() if rival_entry(name).is_installed() else ""
     return f"flexibo {flexibo.__version__} {_code_digest()}"
 
 
@@ -142,4 +143,7 @@ def _run(task: Task, suite: Suite) -> Run:
 @cache
 def _warm_up(method: str) -> None:
     """Let a method ask once before its overhead is measured: the first question of a process imports libraries."""
-    run(find_problem("branin-currin"), method, 0, Allowance(n_initial=4, budget=0.5))
+    if has_steps(method):
+        run(find_problem("clear-curves"), method, 0, Allowance(budget=0.1, from_scratch=True))
+    else:
+        run(find_problem("branin-currin"), method, 0, Allowance(n_initial=4, budget=0.5))

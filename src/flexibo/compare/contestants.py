@@ -14,7 +14,7 @@ from flexibo._internal.threads import single_thread
 from flexibo.belief.belief import predictions
 from flexibo.compare.candidates import common_candidates
 from flexibo.compare.problems.base import Problem
-from flexibo.compare.rivals import RIVALS
+from flexibo.compare.rivals import RIVALS, STEP_RIVALS
 from flexibo.compare.rivals.base import RivalEntry, Setting, Suggestion
 from flexibo.compare.rivals.nearest_design import Taken, key_filter, nearest_new
 from flexibo.compare.runs import Suggestions
@@ -35,6 +35,8 @@ ROUNDING = 1e-9
 """Numbers that differ by at most this, relatively or absolutely, are the same value of an option."""
 SURROGATE_MARK = "+"
 """Separates the name of a method from that of a surrogate that replaces its own."""
+STEPS_SUFFIX = "/steps"
+"""Ends the name of a method of flexibo that is told of the steps and proxies of a problem."""
 
 
 class Contestant(Protocol):
@@ -58,16 +60,18 @@ class Contestant(Protocol):
 
 def check_contestant(name: str) -> None:
     """Raise an error for a name that is neither a method of flexibo nor an installed rival."""
-    if name in RIVALS:
-        RIVALS[name].check()
+    if is_rival(name):
+        rival_entry(name).check()
     else:
         checked_method(name)
 
 
 def checked_method(name: str) -> str:
-    """The name, if it is a method of flexibo, possibly with another surrogate."""
-    if name in RIVALS:
+    """The name, if it is a method of flexibo, possibly with another surrogate or with steps."""
+    if is_rival(name):
         raise InvalidValueError(f"{name!r} is a third-party optimiser; name it with --rivals.")
+    if name.endswith(STEPS_SUFFIX):
+        return checked_method(name.removesuffix(STEPS_SUFFIX)) + STEPS_SUFFIX
     method, surrogate = method_and_surrogate(name)
     if method.split("/")[0] not in METHODS:
         raise unknown_name("method", method, METHODS)
@@ -92,18 +96,23 @@ def is_default(name: str) -> bool:
     >>> is_default("flexibo/cost+gp-plain"), is_default("flexibo-gp-log")
     (True, False)
     """
-    return method_and_surrogate(name)[0].removesuffix(COST_SUFFIX) == next(iter(METHODS))
+    return method_and_surrogate(name.removesuffix(STEPS_SUFFIX))[0].removesuffix(COST_SUFFIX) == next(iter(METHODS))
 
 
 def is_rival(name: str) -> bool:
-    """Whether a contestant is a third-party optimiser."""
-    return name in RIVALS
+    """Whether a contestant is a third-party optimiser, or a plain method that is only there to compare with."""
+    return name in RIVALS or name in STEP_RIVALS
+
+
+def rival_entry(name: str) -> RivalEntry:
+    """The row of a rival, with or without steps."""
+    return STEP_RIVALS[name] if name in STEP_RIVALS else RIVALS[name]
 
 
 def checked_rival(name: str) -> str:
     """The name, if it is a rival."""
-    if name not in RIVALS:
-        raise unknown_name("rival", name, RIVALS)
+    if not is_rival(name):
+        raise unknown_name("rival", name, {**RIVALS, **STEP_RIVALS})
     return name
 
 
@@ -149,15 +158,17 @@ def study_of(
     budget: float | None = None,
     surrogate: str | None = None,
     pool: Designs | None = None,
+    objectives: Sequence[Objective] | None = None,
 ) -> Study:
     """A study of a problem by a method of flexibo, as a user would run it; a pool limits it to some designs.
 
-    Without initial designs it has the start of its own.
+    Without initial designs it has the start of its own. The objectives may be described in another way than the problem
+    does, as those with steps.
     """
     pairs = zip(problem.objectives, problem.reference, strict=True)
     return Study(
         problem.space if pool is None else problem.space.limited_to(pool),
-        problem.objectives,
+        problem.objectives if objectives is None else objectives,
         method=method,
         surrogate=surrogate,
         candidates=None if pool is None else len(pool),
@@ -268,17 +279,9 @@ class RivalContestant:
         for leads in choices:
             design = nearest_new(self._setting.space, suggestion.design, self._known_in(leads), self._rng)
             if design is not None:
-                self._count(suggestion.design, design)
+                self._counts = counted(self._counts, suggestion.design, design)
                 return Suggestion(design, leads)
         return None
-
-    def _count(self, wanted: Mapping[str, object], design: Design) -> None:
-        """Count a suggestion, and in how many options another design replaces it."""
-        changed = sum(not _is_same(wanted.get(name), value) for name, value in design.items())
-        counts = self._counts
-        self._counts = Suggestions(
-            counts.suggested + 1, counts.replaced + (changed > 0), counts.changed_options + changed
-        )
 
     def tell(self, measured: Sequence[Measurement]) -> None:
         """Tell it what was measured."""
@@ -320,6 +323,12 @@ class RivalContestant:
 
     def _losses(self, values: Mapping[str, float]) -> dict[str, float]:
         return {name: self._objectives[name].loss(value) for name, value in values.items()}
+
+
+def counted(counts: Suggestions, wanted: Mapping[str, object], design: Design) -> Suggestions:
+    """One more suggestion, and in how many options another design replaces it."""
+    changed = sum(not _is_same(wanted.get(name), value) for name, value in design.items())
+    return Suggestions(counts.suggested + 1, counts.replaced + (changed > 0), counts.changed_options + changed)
 
 
 def _is_same(wanted: object, value: object) -> bool:

@@ -19,6 +19,8 @@ from flexibo.compare.contestants import Contestant, RivalContestant, enter, ente
 from flexibo.compare.metered_problem import MeteredProblem
 from flexibo.compare.problems.base import Problem
 from flexibo.compare.runs import SHARES, Allowance, Measure, Moment, Run, Suggestions
+from flexibo.compare.step_contestants import StepRivalContestant, enter_with_steps, has_steps
+from flexibo.errors import InvalidValueError
 from flexibo.history.measurements import Measurement
 from flexibo.objectives import purchases
 from flexibo.pareto import non_dominated
@@ -34,6 +36,8 @@ MOST_KEPT = 100
 
 MOST_FREE = 100
 """A method that asks for this many known values in a row has no more questions."""
+
+RIVAL_CONTESTANTS = (RivalContestant, StepRivalContestant)
 
 T = TypeVar("T")
 
@@ -61,7 +65,7 @@ def run(
         suggestion = progress.timed(partial(contestant.ask, budget - progress.spent()))
         if suggestion is None:
             break
-        measured = progress.bought(problem.space.design(suggestion.design), suggestion.objectives)
+        measured = progress.bought(problem.space.design(suggestion.design), suggestion.objectives, suggestion.stop)
         if len(measured) < len(suggestion.objectives):
             break
         free = 0 if any(measurement.cost for measurement in measured) else free + 1
@@ -80,6 +84,8 @@ def _after_free_designs(
 ) -> tuple[_RunProgress, Contestant]:
     """A run in which all methods have the same initial designs, which cost nothing."""
     problem, budget = metered.problem, allowance.amount(metered.problem)
+    if has_steps(method):
+        raise InvalidValueError(f"{method} has a start of its own, which is not free; compare it with --from-scratch.")
     designs = problem.initial_designs(allowance.n_initial, seed)
     initial = [metered.measure(design, lead) for design in designs for lead in _leads(problem)]
     contestant = enter(problem, method, initial, seed=seed, budget=budget)
@@ -96,6 +102,9 @@ def _from_scratch(
     problem, budget = metered.problem, allowance.amount(metered.problem)
     designs = problem.initial_designs(allowance.paid_designs, seed)
     progress = _RunProgress(metered, budget, clock)
+    if has_steps(method):
+        progress.contestant = enter_with_steps(problem, method, seed=seed, budget=budget)
+        return progress, progress.contestant
     if not is_rival(method):
         progress.contestant = enter_from_scratch(problem, method, designs, seed=seed, budget=budget)
         return progress, progress.contestant
@@ -142,19 +151,23 @@ class _RunProgress:
 
     def suggestions(self) -> Suggestions | None:
         """What became of the suggestions of a third-party optimiser; None for others."""
-        return self.contestant.suggestions if isinstance(self.contestant, RivalContestant) else None
+        return self.contestant.suggestions if isinstance(self.contestant, RIVAL_CONTESTANTS) else None
 
     def spent(self) -> float:
         """The cost after free initial designs."""
         return self._metered.spent - self._initial_cost
 
-    def bought(self, design: Design, objectives: Sequence[str]) -> list[Measurement]:
-        """The measurements of a design, one purchase after the other, as far as the budget allows."""
+    def bought(self, design: Design, objectives: Sequence[str], stop: int | None = None) -> list[Measurement]:
+        """The measurements of a design, one purchase after the other, as far as the budget allows.
+
+        Those with steps stop at `stop`.
+        """
         measured: list[Measurement] = []
         for objective in objectives:
-            if not self._record(until=self.spent() + self._metered.price(design, objective)):
+            own = stop if objective in self._problem.curves else None
+            if not self._record(until=self.spent() + self._metered.price(design, objective, own)):
                 break
-            measured.append(self._metered.measure(design, objective))
+            measured.append(self._metered.measure(design, objective, own))
         return measured
 
     def finished(self) -> list[Moment]:

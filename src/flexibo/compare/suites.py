@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from flexibo.compare.rivals import RIVALS
+from flexibo.compare.problems import lcbench
+from flexibo.compare.rivals import RIVALS, STEP_RIVALS
 from flexibo.compare.runs import Allowance, Task
-from flexibo.compare.statistics.goals import STANDARD_GOALS, Goal
+from flexibo.compare.statistics.goals import STANDARD_GOALS, STEPS_GOALS, Goal
+from flexibo.compare.statistics.money import MoneyGoal
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,8 @@ def _seeds(n: int) -> str:
 class Suite:
     """A named comparison: methods of flexibo, the first one under test, and rivals on problems, with consecutive seeds.
 
-    The limits name slow methods that do not make all runs, the goals are those of the first method.
+    The limits name slow methods that do not make all runs, the goals are those of the first method; `money` says what
+    it may cost to reach what another method reaches.
     """
 
     summary: str
@@ -53,6 +56,7 @@ class Suite:
     limits: Mapping[str, Limit] = field(default_factory=dict)
     goals: tuple[Goal, ...] = ()
     first_seed: int = 0
+    money: MoneyGoal | None = None
 
     def tasks(self) -> list[Task]:
         """Every (problem, method, seed) of the suite."""
@@ -147,6 +151,23 @@ DEVELOPMENT_PROBLEMS = (
 )
 """Problems for tuning: other surfaces, other functions, and other tables or columns than those of the judge."""
 
+STEPS_PROBLEMS = (
+    *(f"lcbench-{task.number}" for task in lcbench.JUDGE),
+    "nb201-imagenet-proxy",
+    *("crossing-curves", "crossing-curves:function=3", "noise-proxy", "noise-proxy:function=3"),
+)
+"""The judge of steps and proxies: nothing is tuned on these problems."""
+
+STEPS_DEVELOPMENT_PROBLEMS = (
+    *(f"lcbench-{task.number}" for task in lcbench.DEVELOPMENT),
+    "nb201-cifar100-proxy",
+    *("clear-curves:function=2", "crossing-curves:function=2", "noise-proxy:function=2"),
+)
+"""Problems with steps and proxies for tuning: other tasks, tables and functions than those of the judge."""
+
+STEPS_ALLOWANCE = Allowance(n_initial=10, budget=30.0, from_scratch=True)
+"""From scratch, because a design that is measured to the last step is what early stops save."""
+
 SUITES: dict[str, Suite] = {
     "standard": Suite(
         "31 problems of 2 to 5 objectives, 10 seeds; all rivals, the paper's methods except PESMO, which is slow.",
@@ -174,6 +195,27 @@ SUITES: dict[str, Suite] = {
         (),
         20,
         first_seed=1000,
+    ),
+    "steps": Suite(
+        "15 problems whose expensive objective has steps or a proxy, 10 seeds; rivals that stop early.",
+        STEPS_PROBLEMS,
+        ("flexibo/steps", "flexibo"),
+        ("optuna-tpe", "optuna-gp", *STEP_RIVALS),
+        10,
+        allowance=STEPS_ALLOWANCE,
+        limits={"optuna-gp": Limit(elsewhere=5), "neps-primo": Limit(elsewhere=5)},
+        goals=STEPS_GOALS,
+        money=MoneyGoal("flexibo", must=0.6, aim=0.33),
+    ),
+    "steps-development": Suite(
+        "16 problems with steps or a proxy that the suite steps does not have, for tuning; 10 seeds from 1000.",
+        STEPS_DEVELOPMENT_PROBLEMS,
+        ("flexibo/steps", "flexibo"),
+        (),
+        10,
+        allowance=STEPS_ALLOWANCE,
+        first_seed=1000,
+        money=MoneyGoal("flexibo", must=0.6, aim=0.33),
     ),
     "quick": Suite(
         "Two small problems, three methods, two rivals, three seeds: less than two minutes.",

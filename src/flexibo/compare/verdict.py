@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from flexibo.compare.contestants import is_default
+from flexibo.compare.contestants import is_default, rival_entry
 from flexibo.compare.problems.base import GROUPS
 from flexibo.compare.problems.table import find_problem
 from flexibo.compare.report.page import write_page
@@ -16,15 +16,16 @@ from flexibo.compare.report.tables import (
     against_best_table,
     error_table,
     goals_table,
+    money_table,
     ranking_table,
     suggestions_table,
     summary_table,
 )
 from flexibo.compare.report.text_table import TextTable
-from flexibo.compare.rivals import RIVALS
 from flexibo.compare.runs import MEASURES, Allowance, Measure, Run
 from flexibo.compare.statistics.errors import OverheadPrices
 from flexibo.compare.statistics.goals import SHARES_SHOWN, GoalResult, goal_results
+from flexibo.compare.statistics.money import money
 from flexibo.compare.statistics.ranking import FEWEST_SEEDS, AgainstBest, Ranking, against_best, ranking
 from flexibo.compare.stored_results import describe, stored_runs
 from flexibo.compare.suites import Suite
@@ -69,7 +70,8 @@ class Verdict:
     def tables(self, measure: Measure = "confirmed") -> list[Any]:
         """The tables for a terminal, to be printed with rich: a summary by all measures, the others by one."""
         errors = error_table(self.runs, self.suite.methods, measure=measure, prices=self.prices)
-        return [errors, *self._summary(), *self._of(measure), *self._goals(measure), *self._suggestions()]
+        ends = [*self._goals(measure), *self._money(), *self._suggestions()]
+        return [errors, *self._summary(), *self._of(measure), *ends]
 
     def notes(self) -> list[str]:
         """What a reader of the results must know."""
@@ -77,7 +79,9 @@ class Verdict:
         if self.suite.allowance.from_scratch:
             notes.append(f"Initial designs are {_initial_designs(self.suite.allowance)}.")
         for name in self.suite.rivals:
-            parts = [part for part in (RIVALS[name].caveat, _origin(name, self.runs, self.suite.allowance)) if part]
+            parts = [
+                part for part in (rival_entry(name).caveat, _origin(name, self.runs, self.suite.allowance)) if part
+            ]
             if parts:
                 notes.append(f"{name}: {' '.join(parts)}")
         limited = sorted({*self.suite.methods, *self.suite.rivals} & self.suite.limits.keys())
@@ -107,7 +111,7 @@ class Verdict:
                 "budget": f"{self.suite.allowance.budget:g} mean full evaluations",
                 "command": command,
             },
-            summary=[*self._summary(), *self._suggestions()],
+            summary=[*self._summary(), *self._money(), *self._suggestions()],
             tables={measure: [*self._of(measure), *self._goals(measure)] for measure in self.judgements},
             notes=self.notes(),
         )
@@ -136,6 +140,14 @@ class Verdict:
     def _suggestions(self) -> list[TextTable]:
         table = suggestions_table(self.runs, self.groups)
         return [] if table is None else [table]
+
+    def _money(self) -> list[TextTable]:
+        goal = self.suite.money
+        if goal is None or not {self.ours, goal.baseline} <= {run.method for run in self.runs}:
+            return []
+        present = {run.method for run in self.runs}
+        contestants = [name for name in (*self.suite.methods, *self.suite.rivals) if name in present]
+        return [money_table(money(self.runs, goal.baseline), goal, contestants, self.groups)]
 
     def _goals(self, measure: Measure) -> list[TextTable]:
         return [goals_table(found, self.ours, measure)] if (found := self.goals.get(measure)) else []

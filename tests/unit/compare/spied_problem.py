@@ -45,8 +45,8 @@ class Recorder(MeteredProblem):
         super().__init__(problem, seed=seed)
         self.bought: list[tuple[Design, str, Measurement]] = []
 
-    def measure(self, design: Design, objective: str) -> Measurement:
-        measurement = super().measure(design, objective)
+    def measure(self, design: Design, objective: str, stop: int | None = None) -> Measurement:
+        measurement = super().measure(design, objective, stop)
         self.bought.append((design, objective, measurement))
         return measurement
 

@@ -10,6 +10,7 @@ from tests.unit.compare.made_runs import made
 
 import flexibo
 from flexibo.compare import comparison as comparing
+from flexibo.compare import contestants
 from flexibo.compare.comparison import NOT_DECIDING, compare, method_fingerprint
 from flexibo.compare.problems.base import Problem
 from flexibo.compare.rivals import RIVALS
@@ -144,7 +145,7 @@ def test_a_method_asks_once_before_its_overhead_counts(tmp_path: Path, monkeypat
 def test_a_method_is_known_by_its_code_and_a_rival_by_its_versions(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = RivalEntry("fake", "", ("numpy",), ("numpy",), RIVALS["optuna-tpe"].make, "")
     missing = replace(entry, modules=("nosuchmodule",))
-    monkeypatch.setattr(comparing, "RIVALS", {"fake": entry, "missing": missing})
+    monkeypatch.setattr(contestants, "RIVALS", {"fake": entry, "missing": missing})
     assert method_fingerprint("fake") == entry.versions()
     assert method_fingerprint("missing") == ""
     assert method_fingerprint("ehvi") == method_fingerprint("random")

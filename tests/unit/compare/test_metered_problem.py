@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from flexibo import Objective, Space
-from flexibo.compare.metered_problem import MeteredProblem
-from flexibo.compare.problems.base import Problem, constant_costs
+from flexibo.compare.metered_problem import MeteredProblem, SteppedMeasurement
+from flexibo.compare.problems.base import Curve, Problem, Proxy, constant_costs
 from flexibo.errors import InvalidValueError
 from flexibo.pareto import non_dominated
 from flexibo.space import Designs
@@ -123,3 +125,72 @@ def test_the_price_is_what_a_measurement_then_costs() -> None:
     for name in ("ms", "joules", "error"):
         price = metered.price(design, name)
         assert metered.measure(design, name).cost == price
+
+
+def stepped(*, proxy: bool = False) -> Problem:
+    """Three steps of joules at 1, 2 and 4, in which its values fall to the last one; or a proxy of it for 0.5."""
+    curve = Curve(3, lambda designs: values(designs)[:, [1]] + [2.0, 1.0, 0.0], constant_costs([1.0, 3.0, 7.0]))
+    near = Proxy("near", "joules", lambda designs: values(designs)[:, [1]] + 0.1, constant_costs([0.5]))
+    base = problem()
+    return replace(
+        base,
+        objectives=(Objective("error"), Objective("joules"), Objective("ms")),
+        costs=constant_costs([100.0, 7.0, 1.0]),
+        curves={} if proxy else {"joules": curve},
+        proxies=(near,) if proxy else (),
+    )
+
+
+def test_steps_are_paid_once_and_only_the_new_ones() -> None:
+    metered = MeteredProblem(stepped(), seed=0)
+    design = SPACE.design({"width": 2, "cores": 3})
+    first = metered.measure(design, "joules", 1)
+    assert (first.values, first.cost) == ({"joules": 8.0}, 1.0)
+    assert metered.price(design, "joules", 1) == 0.0
+    second = metered.measure(design, "joules", 3)
+    assert isinstance(second, SteppedMeasurement)
+    assert (second.values, second.cost, second.reports) == ({"joules": 6.0}, 6.0, ((2, 7.0),))
+    assert metered.spent == 7.0
+
+
+def test_a_method_without_steps_pays_all_of_them_at_once() -> None:
+    metered = MeteredProblem(stepped(), seed=0)
+    design = SPACE.design({"width": 2, "cores": 3})
+    assert metered.price(design, "joules") == 7.0
+    whole = metered.measure(design, "joules")
+    assert isinstance(whole, SteppedMeasurement)
+    assert (whole.values, whole.cost, whole.reports) == ({"joules": 6.0}, 7.0, ((1, 8.0), (2, 7.0)))
+    assert metered.measure(design, "joules").cost == 0.0
+    assert metered.spent == 7.0
+
+
+def test_only_the_last_step_counts_as_measured() -> None:
+    metered = MeteredProblem(stepped(), seed=0)
+    design = SPACE.design({"width": 2, "cores": 3})
+    for objective in ("error", "ms"):
+        metered.measure(design, objective)
+    metered.measure(design, "joules", 2)
+    assert metered.confirmed() == []
+    assert metered.counts["joules"] == 0
+    metered.measure(design, "joules", 3)
+    assert metered.confirmed() == [design]
+    assert metered.counts["joules"] == 1
+
+
+def test_a_step_that_there_is_not_is_refused() -> None:
+    metered = MeteredProblem(stepped(), seed=0)
+    with pytest.raises(InvalidValueError, match=r"'joules' stops at 4; .* 1 to 3"):
+        metered.measure(SPACE.design({"width": 2, "cores": 3}), "joules", 4)
+
+
+def test_a_proxy_is_paid_once_and_never_confirms_a_design() -> None:
+    metered = MeteredProblem(stepped(proxy=True), seed=0)
+    design = SPACE.design({"width": 2, "cores": 3})
+    for objective in ("error", "ms"):
+        metered.measure(design, objective)
+    assert metered.measure(design, "near").values == {"near": 6.1}
+    assert metered.measure(design, "near").cost == 0.0
+    assert metered.spent == 101.5
+    assert metered.confirmed() == []
+    metered.measure(design, "joules")
+    assert metered.confirmed() == [design]

@@ -93,7 +93,7 @@ def both() -> list[Run]:
 def test_only_runs_that_are_stored_are_called_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runs = [made("flexibo", seed, 0.2) for seed in range(6)] + [made("pymoo-nsga2", seed, 0.8) for seed in range(6)]
     fingerprint = find_problem(PROBLEM).fingerprint()
-    made_with = judging.RIVALS["pymoo-nsga2"].versions()
+    made_with = judging.rival_entry("pymoo-nsga2").versions()
     store(
         runs[6:10],
         StoredResults("pymoo-nsga2", made_with, "", "a large machine", Allowance(), {PROBLEM: fingerprint}),

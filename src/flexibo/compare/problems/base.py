@@ -23,10 +23,13 @@ GROUPS: dict[str, str] = {
     "stack": "DNN stacks",
     "synthetic": "synthetic, price on a hard objective",
     "equal": "equal prices",
+    "curves": "learning curves",
+    "proxy": "a cheaper data set as a proxy",
+    "misleading": "misleading on purpose",
 }
 """The groups of problems, which are reported apart, and their titles; the first is the headline.
 
-With equal prices, every evaluation of every design costs the same.
+With equal prices, every evaluation of every design costs the same. The last three are those with steps and proxies.
 """
 
 N_TYPICAL = 4_096
@@ -38,6 +41,38 @@ WORST_OF_INTEREST = 0.75
 The worst value of a front is a poor reference point if the front has extreme ends, as with many objectives and in
 recorded tables: the cheapest cell of NAS-Bench-201 has 90 % error.
 """
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """How an objective comes to its value step by step, as the error of a training does in epochs.
+
+    Attributes:
+        steps: The number of steps; the value after the last one is the objective's value.
+        values: The values (m, steps) after each step, in the users' direction.
+        costs: What all steps up to each one cost together (m, steps); after the last one, what the objective costs.
+    """
+
+    steps: int
+    values: Table = field(repr=False)
+    costs: Table = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Proxy:
+    """Something cheaper to measure that may tell about an objective; it does not count itself.
+
+    Attributes:
+        name: Its name; no objective has it.
+        of: The objective that it stands in for.
+        values: Its values (m, 1), in the direction of that objective.
+        costs: What they cost (m, 1).
+    """
+
+    name: str
+    of: str
+    values: Table = field(repr=False)
+    costs: Table = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,6 +90,8 @@ class Problem:
         unit: The unit of the costs.
         source: Where the values come from.
         group: One of `GROUPS`.
+        curves: The steps of an objective, by its name; methods without steps pay all of them at once.
+        proxies: What else can be measured; methods without steps do not see them.
     """
 
     name: str
@@ -71,6 +108,8 @@ class Problem:
     unit: str = "s"
     source: str = ""
     group: str = "synthetic"
+    curves: Mapping[str, Curve] = field(default_factory=dict)
+    proxies: tuple[Proxy, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "objectives", check_objectives(self.objectives, self.space.names))
@@ -85,6 +124,14 @@ class Problem:
             raise InvalidValueError(f"Problem {self.name!r} needs a reference (n,) and a front (k, n) with n = {n}.")
         if not self.best > 0:
             raise InvalidValueError(f"Problem {self.name!r} has a front worth {self.best!r}; it must be above zero.")
+        for name in (*self.curves, *(proxy.of for proxy in self.proxies)):
+            if name not in self.names:
+                raise unknown_name("objective", name, self.names)
+        taken = {objective.measured_with for objective in self.objectives}
+        if any(objective.name in self.curves and objective.noisy for objective in self.objectives) or any(
+            name in taken for name in self.curves
+        ):
+            raise InvalidValueError(f"Problem {self.name!r} has a curve that is noisy or measured with others.")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -129,6 +176,8 @@ class Problem:
         few = designs[:256]
         parts = [few.codes, self.losses(few), self.costs(few), self.reference, noise, np.array([self.best])]
         told = repr([(o.name, o.options, o.measured_with, o.noisy) for o in self.objectives])
+        asides: list[Curve | Proxy] = [*self.curves.values(), *self.proxies]
+        parts += [table(few) for aside in asides for table in (aside.values, aside.costs)]
         # Rounded, because arithmetic differs in its last bits between machines.
         text = told + "".join(np.array2string(np.ravel(part), precision=5, threshold=10**9) for part in parts)
         digest = hashlib.sha256(text.encode())

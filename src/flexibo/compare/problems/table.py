@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from flexibo.compare.problems import dnn_stack, recorded_systems, synthetic
+from flexibo.compare.problems import dnn_stack, lcbench, recorded_proxies, recorded_systems, synthetic
 from flexibo.compare.problems import recorded_tables as recorded
 from flexibo.compare.problems.base import Family, Problem
 from flexibo.errors import unknown_name
 
 FAMILIES: dict[str, Family] = {
     family.name: family
-    for family in (*recorded_systems.FAMILIES, *recorded.FAMILIES, *dnn_stack.FAMILIES, *synthetic.FAMILIES)
+    for family in (
+        *(*recorded_systems.FAMILIES, *recorded.FAMILIES, *dnn_stack.FAMILIES, *synthetic.FAMILIES),
+        *(*lcbench.FAMILIES, *recorded_proxies.FAMILIES),
+    )
 }
 
 

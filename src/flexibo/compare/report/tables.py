@@ -12,7 +12,8 @@ from flexibo.compare.problems.base import GROUPS
 from flexibo.compare.report.text_table import BEST, STRONG, WORSE, MethodsByProblem, TextTable
 from flexibo.compare.runs import Measure, Run, Suggestions
 from flexibo.compare.statistics.errors import FLOOR, MeanError, OverheadPrices, errors, mean_errors
-from flexibo.compare.statistics.goals import SHARES_JUDGED, SHARES_SHOWN, GoalResult
+from flexibo.compare.statistics.goals import SHARES_SHOWN, GoalResult
+from flexibo.compare.statistics.money import NOT_REACHED, Money, MoneyGoal
 from flexibo.compare.statistics.ranking import AgainstBest, RankedMethod, Ranking
 from flexibo.compare.statistics.ratios import Ratio, Standing
 from flexibo.errors import InvalidValueError
@@ -285,6 +286,38 @@ def goals_table(results: Sequence[GoalResult], ours: str, measure: Measure = "co
     )
 
 
+def money_table(found: Money, goal: MoneyGoal, contestants: Sequence[str], groups: Mapping[str, str]) -> TextTable:
+    """What contestants pay for the baseline's final error, in percent of the budget; ours is the first."""
+    rows: list[tuple[str, ...]] = []
+    styles: dict[tuple[int, int], str] = {}
+    grouped = _grouped({name: groups.get(name, "") for name in found.shares})
+    for title, names in grouped:
+        for name in names if title != TOGETHER else ():
+            cells = [_paid(found.shares[name][one]) if one in found.shares[name] else NOTHING for one in contestants]
+            rows.append((printable_line(name), _percent(found.targets[name]), *cells))
+        means = [found.mean(one, names) for one in contestants]
+        styles |= {(len(rows), j): STRONG for j in range(len(contestants) + 2)}
+        cells = [NOTHING if np.isnan(mean) else f"{mean:.0%}" for mean in means]
+        rows.append(("geometric mean" if len(grouped) == 1 else f"mean of {title}", NOTHING, *cells))
+    ours, paid = contestants[0], found.mean(contestants[0])
+    met = [f"{bound:.0%}: {'met' if paid <= bound else 'missed'}" for bound in (goal.must, goal.aim)]
+    return TextTable(
+        f"Share of the budget until the confirmed error is that of {printable_line(goal.baseline)} at 100%",
+        ("problem", f"error % of {printable_line(goal.baseline)}", *map(printable_line, contestants)),
+        tuple(rows),
+        (
+            f"{printable_line(ours)} pays {paid:.0%} on average. Must {met[0]}; aim {met[1]}.",
+            f"Shares are recorded in steps of 5% and rounded up. '>': not reached within the budget, counts as "
+            f"{NOT_REACHED:.0%} in means.",
+        ),
+        styles,
+    )
+
+
+def _paid(share: float | None) -> str:
+    return ">" if share is None else f"{share:.0%}"
+
+
 def _goal_row(one: GoalResult) -> tuple[str, ...]:
     goal = one.goal
     if not one.results:
@@ -299,9 +332,9 @@ def _goal_row(one: GoalResult) -> tuple[str, ...]:
 
 
 def _goal_notes(results: Sequence[GoalResult]) -> tuple[str, ...]:
-    judged = " and ".join(f"{share:.0%}" for share in SHARES_JUDGED)
+    judged = ", ".join(f"{share:.0%}" for share in sorted({share for one in results for share in one.goal.shares}))
     notes = [
-        f"Judged at {judged} of the budget; the worse result counts. Ratios are geometric means over problems with 90% "
+        f"Judged at {judged} of the budget; the worst result counts. Ratios are geometric means over problems with 90% "
         "intervals. Behind: the whole interval of a problem's ratio is above 1. With overhead: the time that the "
         "optimiser itself takes counts as cost."
     ]

@@ -1,4 +1,7 @@
-"""Third-party optimisers to compare with, called rivals (extra ``bench``). `RIVALS` is the table of their names."""
+"""Third-party optimisers to compare with, called rivals (extra ``bench``). `RIVALS` is the table of their names.
+
+`STEP_RIVALS` is that of rivals which stop measurements early; they take part where a problem has steps or proxies.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,15 @@ from flexibo.compare.rivals import (
     botorch_hvkg,
     botorch_qlognehvi,
     botorch_qlognparego,
+    neps_primo,
     optuna_samplers,
     pymoo_nsga2,
     smac_parego,
+    successive_halving,
+    syne_tune_moasha,
 )
 from flexibo.compare.rivals.base import Rival, RivalEntry, Setting, Suggestion
+from flexibo.compare.rivals.step_rival import StepRivalEntry
 
 RIVALS: dict[str, RivalEntry] = {
     entry.name: entry
@@ -26,4 +33,8 @@ RIVALS: dict[str, RivalEntry] = {
     )
 }
 
-__all__ = ["RIVALS", "Rival", "RivalEntry", "Setting", "Suggestion"]
+STEP_RIVALS: dict[str, StepRivalEntry] = {
+    entry.name: entry for entry in (neps_primo.ENTRY, syne_tune_moasha.ENTRY, successive_halving.ENTRY)
+}
+
+__all__ = ["RIVALS", "STEP_RIVALS", "Rival", "RivalEntry", "Setting", "StepRivalEntry", "Suggestion"]

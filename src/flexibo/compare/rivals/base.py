@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import Protocol
 
 from flexibo._internal.arrays import FloatArray
-from flexibo.errors import missing_extra
+from flexibo.errors import MissingExtraError, missing_extra
 from flexibo.space import Design, Designs, Space
 
 UNTOLD = (
@@ -54,11 +54,13 @@ class Setting:
 class Suggestion:
     """What a rival wants to be measured; without objectives, all of them.
 
-    A design that is not in the pool, or known already, is replaced by the nearest one that can be measured.
+    A design that is not in the pool, or known already, is replaced by the nearest one that can be measured. An
+    objective with steps stops at `stop`; None is its last step.
     """
 
     design: Mapping[str, object]
     objectives: tuple[str, ...] = ()
+    stop: int | None = None
 
 
 class Rival(Protocol):
@@ -87,6 +89,7 @@ class RivalEntry:
         documentation: The address of the documentation that describes this use.
         decoupled: Whether it measures single objectives; the others always measure, and pay for, all.
         caveat: What a reader of its results must know.
+        extra: The extra of flexibo that installs it; empty if none does, because it excludes packages of others.
     """
 
     name: str
@@ -97,12 +100,19 @@ class RivalEntry:
     documentation: str
     decoupled: bool = False
     caveat: str = ""
+    extra: str = "bench"
 
     def check(self) -> None:
         """Raise an error if it is not installed."""
         for module in self.modules:
-            if find_spec(module) is None:
-                raise missing_extra(module, "bench")
+            if find_spec(module) is not None:
+                continue
+            if self.extra:
+                raise missing_extra(module, self.extra)
+            raise MissingExtraError(
+                f"{self.name} needs {module}, not installed here; install it with: pip install {self.packages[0]}, in "
+                "an environment of its own if it does not accept the other packages of this one."
+            )
 
     def is_installed(self) -> bool:
         """Whether its modules can be imported."""

@@ -44,19 +44,19 @@ class LibraryRival:
         self._rng = np.random.default_rng((setting.seed, STREAM))
         self._told: set[int] = set()
         self.fallbacks = 0
-        with _quiet_single_thread():
+        with quiet_single_thread():
             self.library = start(setting)
 
     def tell(self, design: Design, losses: Mapping[str, float]) -> None:
         """Learn the losses of a design."""
         self._told.update(self._setting.space.designs([design]).keys().tolist())
-        with _quiet_single_thread():
+        with quiet_single_thread():
             self.library.learn(design, [losses[name] for name in self._setting.names])
 
     def ask(self) -> Suggestion:
         """The design that the library suggests."""
         try:
-            with _quiet_single_thread():
+            with quiet_single_thread():
                 return Suggestion(self.library.suggest())
         except Exception:  # Any failure of a library must not stop a comparison of hours; it is counted.
             self.fallbacks += 1
@@ -70,14 +70,14 @@ class LibraryRival:
     def predict(self, designs: Designs) -> FloatArray | None:
         """What the library predicts; None if it has no model of the objectives, or fails to fit it."""
         try:
-            with _quiet_single_thread():
+            with quiet_single_thread():
                 return self.library.predict(designs)
         except Exception:
             return None
 
 
 @contextmanager
-def _quiet_single_thread() -> Iterator[None]:
+def quiet_single_thread() -> Iterator[None]:
     """A context without logging, warnings and additional threads."""
     disabled = logging.root.manager.disable
     logging.disable(logging.CRITICAL)

@@ -13,7 +13,7 @@ from flexibo.compare.statistics.ranking import AgainstBest, against_best
 
 SHARES_SHOWN = (0.25, 0.5, 1.0)
 SHARES_JUDGED = (0.5, 1.0)
-"""Results are shown at a quarter of the budget too, but no goal is set there."""
+"""Results are shown at a quarter of the budget too, but most goals are not judged there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,7 @@ class Goal:
         counts_behind: Whether the number of problems counts on which our method is behind; otherwise it is the
             geometric mean over problems of our error over the other's.
         counts_overhead: Whether the overhead of the optimiser counts as cost.
+        shares: The shares of the budget at which it is judged; the worst counts.
     """
 
     must: float
@@ -34,6 +35,7 @@ class Goal:
     group: str | None = None
     counts_behind: bool = False
     counts_overhead: bool = False
+    shares: tuple[float, ...] = SHARES_JUDGED
 
     @property
     def description(self) -> str:
@@ -54,6 +56,12 @@ STANDARD_GOALS = (
 )
 """The goals of the default method on the standard suite."""
 
+STEPS_GOALS = (
+    Goal(0.8, 0.5, shares=SHARES_SHOWN),
+    Goal(1.1, 1.0, other="flexibo", group="misleading", shares=SHARES_SHOWN),
+)
+"""The goals of the default method with steps: against the best rival, and against itself without steps."""
+
 
 @dataclass(frozen=True, slots=True)
 class GoalResult:
@@ -64,8 +72,8 @@ class GoalResult:
 
     @property
     def value(self) -> float:
-        """What counts, at the worst of `SHARES_JUDGED`; NaN without results."""
-        judged = [self.measured(result) for result in self.results if result.share in SHARES_JUDGED]
+        """What counts, at the worst of the goal's shares; NaN without results."""
+        judged = [self.measured(result) for result in self.results if result.share in self.goal.shares]
         return max(judged, default=float("nan"))
 
     @property

@@ -6,11 +6,11 @@ from functools import cache
 
 import numpy as np
 
-from flexibo.compare.problems import synthetic
 from flexibo.compare.problems.base import Problem
+from flexibo.compare.problems.synthetic import families
 from flexibo.pareto import hypervolume
 
-FAMILIES = {family.name: family for family in synthetic.FAMILIES}
+FAMILIES = {family.name: family for family in families.FAMILIES}
 NAMES = ["branin-currin", "zdt1", "zdt2", "zdt3"]
 SCALABLE = ["dtlz1", "dtlz2", "dtlz7"]
 
