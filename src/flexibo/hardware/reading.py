@@ -100,7 +100,7 @@ def measure(
         count: The number of inferences per call of `work`.
         repeats: The number of windows, unless the limit allows fewer.
         most_repeats: The largest number of windows while they disagree; None: `repeats`. If it is given, windows that
-            must be longer than `window_seconds` are fewer instead, but at least one.
+            must be longer than `window_seconds` are fewer instead, but at least two, or one if one was requested.
         window_seconds: The shortest length of a window; by default what the meter needs.
         warm_up_seconds: How long the work runs before the first window.
         limit_seconds: The time limit of the whole measurement, unless a single call lasts longer; None: no limit.
@@ -225,11 +225,13 @@ class _MeteredWork:
             times.append(second.seconds - first.seconds)
             if second.seconds + times[0] > end:
                 return times, self._risen(first, second)
-        calls = self._warm_up(before.seconds + warm_up_seconds, times)
+        # From the end of the first call, which may take longer than a short warm-up.
+        calls = self._warm_up(first.seconds + warm_up_seconds, times)
         self._pace(window_seconds, median(calls))
         if most > repeats and window_seconds is not None:
             share = min(1.0, window_seconds / self._window_seconds)
-            repeats, most = (max(1, round(share * number)) for number in (repeats, most))
+            least = min(2, repeats)  # two windows say how much windows differ
+            repeats, most = (max(least, round(share * number)) for number in (repeats, most))
         marks = [self._begin()]
         while len(marks) <= repeats or (len(marks) <= most and _disagree(marks)):
             marks.append(self._window(marks[-1]))
