@@ -1,9 +1,9 @@
-"""The tables of the standard suite from finished runs: ``python -m benchmarks.judged docs/results/standard.csv.xz``.
+"""The tables of a suite from finished runs: ``python -m benchmarks.judged docs/results/standard.csv.xz``.
 
 Runs come from tables of ``flexibo compare`` (``results.csv``, folders with one, or compressed tables), whatever version
 of flexibo made them, and those of rivals also from the package. ``flexibo compare --finished`` judges the present
-version alone. ``--keep FILE`` writes the runs of flexibo's own methods to a compressed table; ``--page FILE`` writes
-the tables into a page that has their headings.
+version alone. ``--keep FILE`` writes the runs that do not come with the package to a compressed table; ``--page FILE``
+writes the tables into a page that has their headings.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ COMPRESSED = ".xz"
 SECTIONS: Mapping[str, tuple[Measure, Sequence[str]]] = {
     "By group of problems": ("confirmed", ("by group of problems",)),
     "Goals": ("confirmed", ("Goals of",)),
+    "Money": ("confirmed", ("Share of the budget",)),
     "Against the best other contestant": ("confirmed", ("against the best contestant",)),
     "Against the best rival": ("confirmed", ("against the best rival",)),
     "Rankings": ("confirmed", ("Ranking by",)),
@@ -74,11 +75,12 @@ def finished_runs(suite: Suite, tables: Sequence[Path]) -> list[Run]:
 
 
 def filled(page: str, found: Verdict) -> str:
-    """A page with new tables: they replace the first block of text below each of `SECTIONS`."""
+    """A page with new tables: they replace the first block of text below each of `SECTIONS` that the page has."""
     tables = {measure: found.tables(measure) for measure in found.judgements}
     for heading, (measure, words) in SECTIONS.items():
         chosen = [table for table in tables.get(measure, []) if any(word in table.title for word in words)]
-        start = page.index(f"\n## {heading}\n")
+        if (start := page.find(f"\n## {heading}\n")) < 0:
+            continue
         begin = page.index("\n```\n", start) + len("\n```\n")
         page = page[:begin] + "\n".join(map(_text, chosen)) + page[page.index("```", begin) :]
     return page
@@ -103,7 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--count-thinking", action="store_true", help="count overhead as cost")
     parser.add_argument("--fewest-seeds", type=int, default=FEWEST_SEEDS)
     parser.add_argument("--other-seeds", action="store_true")
-    parser.add_argument("--keep", type=Path, help="a compressed table for the runs of flexibo's own methods")
+    parser.add_argument("--keep", type=Path, help="a compressed table for the runs that do not come with the package")
     parser.add_argument("--page", type=Path, help="a page in Markdown whose tables are replaced")
     given = parser.parse_args(arguments)
     suite = SUITES[given.suite]
@@ -116,7 +118,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     runs = finished_runs(suite, given.tables)
     if given.keep:
-        keep(given.keep, [run for run in runs if run.method not in RIVALS])
+        stored = {} if suite.allowance.from_scratch else RIVALS
+        keep(given.keep, [run for run in runs if run.method not in stored])
     found = verdict(
         suite,
         runs,

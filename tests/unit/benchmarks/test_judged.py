@@ -45,6 +45,30 @@ def test_a_page_gets_the_tables_below_its_headings(tmp_path: Path) -> None:
     assert max(map(len, page.read_text().splitlines())) <= 120
 
 
+def test_a_page_may_have_some_of_the_headings(tmp_path: Path) -> None:
+    suite, page = SUITES["steps-development"], tmp_path / "page.md"
+    named = [name for name in suite.problems if name.startswith(("crossing", "noise"))]
+    own = [run(m, 1000 + seed, p, front=False) for p in named for m in suite.methods for seed in range(2)]
+    keep(tmp_path / "own.xz", own)
+    page.write_text("# Page\n\n## Money\n\n```\nold\n```\n\n## Words\n\n```\nkept\n```\n")
+    others = ",".join(name for name in suite.problems if name not in named)
+    given = [
+        "--suite",
+        "steps-development",
+        "--without",
+        others,
+        "--page",
+        str(page),
+        "--keep",
+        str(tmp_path / "all.xz"),
+    ]
+    assert main([str(tmp_path / "own.xz"), *given]) == 0
+    assert "Share of the budget until" in page.read_text()
+    assert "old" not in page.read_text()
+    assert "kept" in page.read_text()
+    assert len(table_of_runs(tmp_path / "all.xz")) == len(own)
+
+
 def test_of_a_run_in_several_tables_the_last_counts(tmp_path: Path) -> None:
     for name, error in (("a", 0.5), ("b", 0.25)):
         keep(tmp_path / f"{name}.xz", [run("flexibo", 0, PROBLEMS[0], error=error, front=False)])
