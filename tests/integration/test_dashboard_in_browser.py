@@ -343,3 +343,31 @@ def test_a_chosen_design_is_called_measured_only_where_it_is(chrome: Browser, sh
         assert re.search(facts, words), words
         assert bool(re.search(r"front .*confident", words)) == measured, words
     ended(chrome)
+
+
+def test_learning_curves_are_drawn_where_an_objective_has_steps(chrome: Browser, url: str, shown: Running) -> None:
+    section = "[...document.querySelectorAll('section')].find((one) => one.textContent.startsWith('Learning curves'))"
+    opened(chrome, shown, "first")
+    said(chrome, "Why these evaluations")
+    assert chrome.run(f"return {section}.getClientRects().length") == 0
+    objectives = [Objective("error", steps=[3, 9], unit="%"), "joules"]
+    with Study({"x": [1, 2, 3, 4]}, objectives, storage=url, seed=0, n_initial=3) as study, dashboard(url) as running:
+        opened(chrome, running)
+        said(chrome, "No step was reported yet.")
+        for number in range(3):
+            evaluation = study.ask(only=["error"])
+            assert evaluation is not None
+            if number:
+                study.tell(evaluation, 1.0 + number, cost=9.0, reports=[(1, 5.0), (3, 2.0)])
+            else:
+                study.fail(evaluation, "no power", cost=1.0, reports=[(1, 6.0)], impossible=True)
+        chrome.run(f"{section}.scrollIntoView()")
+        wait_for(chrome, f"return {section}.querySelector('canvas')", "the curves")
+        wait_for(
+            chrome, lambda: "stopped before the last step" in chrome.run(f"return {section}.innerText"), "a legend"
+        )
+        jump = "[...document.querySelectorAll('.jumps button')].find((one) => one.innerText === 'Learning curves')"
+        assert chrome.run(f"{jump}.click(); return document.activeElement.innerText") == "Learning curves"
+        chrome.run(f"{section}.querySelector('summary').click()")
+        wait_for(chrome, lambda: "9 of 9" in chrome.run(f"return {section}.innerText"), "the table")
+        ended(chrome)

@@ -33,12 +33,13 @@ VIEWS: dict[str, Callable[[Study], Any]] = {
     "spending": views.spending_view,
     "trace": lambda study: views.trace_view(study, limit=LIMIT),
     "choices": views.choices_view,
+    "curves": views.curves_view,
     "front": lambda study: views.front_view(study, limit=LIMIT),
     "parallel": lambda study: views.parallel_view(study, limit=LIMIT),
     "importance": views.importance_view,
 }
 """Views by name, in the order in which they are computed if several are requested: the fastest first."""
-QUICK = frozenset({"spending", "trace", "choices"})  # views that need no model
+QUICK = frozenset({"spending", "trace", "choices", "curves"})  # views that need no model
 SLICE = "slice"
 
 logger = logging.getLogger(__name__)

@@ -26,6 +26,7 @@ VIEWS: Mapping[str, Callable[[Study], View]] = {
     "importance": views.importance_view,
     "parallel": views.parallel_view,
     "choices": views.choices_view,
+    "curves": views.curves_view,
 }
 """The function for each kind of view; a slice needs more arguments, so the caller makes it."""
 
@@ -36,7 +37,8 @@ def to_html(study: Study, pictures: Sequence[str | View] | None = None, *, title
     Args:
         study: The study.
         pictures: Names from `flexibo.web.CHARTS`, or views such as ``slice_view(study, "energy", "cores")``; by
-            default the front, its trace, the spending, the importance of the options, and all designs.
+            default the front, its trace, the spending, learning curves if an objective has steps, the importance of
+            the options, and all designs.
         title: The heading; the study's name with its objectives and constraints by default.
     """
     return web.page(_title(study, title), _drawn(study, pictures))
@@ -53,7 +55,8 @@ def default_pictures(study: Study) -> tuple[str, ...]:
     """The charts of a page that shows the whole study."""
     optimised = sum(bool(objective.optimise) for objective in study.objectives)
     fronts = ("front",) if optimised < 3 else ("front3d", "pairs") if optimised == 3 else ("pairs",)
-    return (*fronts, "hypervolume", "region", "evaluations", "gains", "spending", "importance", "parallel")
+    curves = ("curves",) if any(objective.stops for objective in study.objectives) else ()
+    return (*fronts, "hypervolume", "region", "evaluations", "gains", "spending", *curves, "importance", "parallel")
 
 
 def _title(study: Study, title: str) -> str:

@@ -5,6 +5,7 @@ Each function takes a study and returns a frozen value; its `to_dict()` is ready
 
 from flexibo.views.axes import Axis
 from flexibo.views.choices import ChoicesView, choices_view
+from flexibo.views.curves import CurvesView, curves_view
 from flexibo.views.front import FrontView, front_view
 from flexibo.views.importance import ImportanceView, importance_view
 from flexibo.views.parallel import ParallelView, parallel_view
@@ -15,6 +16,7 @@ from flexibo.views.trace import TraceView, trace_view
 __all__ = [
     "Axis",
     "ChoicesView",
+    "CurvesView",
     "FrontView",
     "ImportanceView",
     "ParallelView",
@@ -22,6 +24,7 @@ __all__ = [
     "SpendingView",
     "TraceView",
     "choices_view",
+    "curves_view",
     "front_view",
     "importance_view",
     "parallel_view",

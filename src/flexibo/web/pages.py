@@ -27,6 +27,7 @@ SCRIPTS = (
     "charts-parallel.js",
     "charts-slice.js",
     "charts-choices.js",
+    "charts-curves.js",
     "charts-overlay.js",
     "charts-layout.js",
     "charts-around.js",
@@ -90,6 +91,7 @@ CHARTS = {
     "slice": Chart(
         "slice", "Prediction of the surrogate", "An objective over one or two options; the other options are fixed."
     ),
+    "curves": Chart("curves", "Learning curves", "The values of each design at its steps, and where it was stopped."),
     "choices": Chart("choices", "Why these evaluations", "The expected gain of each evaluation, and the runner-up."),
 }
 """Charts by name; `flexiboCharts.draw` in the scripts uses the same names."""

@@ -58,7 +58,7 @@ def test_designs_are_called_the_same_in_files_and_in_browsers() -> None:
 
 
 def test_every_picture_has_a_title_a_caption_and_a_known_kind() -> None:
-    kinds = {"front", "trace", "spending", "importance", "parallel", "slice", "choices"}
+    kinds = {"front", "trace", "spending", "importance", "parallel", "slice", "choices", "curves"}
     assert {picture.kind for picture in CHARTS.values()} == kinds
     for picture in CHARTS.values():
         assert picture.title

@@ -7,7 +7,7 @@ import { count, counted, designText, digitsOf, moment, number, optionValue, unit
 const PAUSE = 1500; // minimum milliseconds between two requests for news
 const HEIGHT = 430;
 const MANY_OPTIONS = 12; // with more options, also the columns that are not seen are not drawn
-const MARKS = { pending: "running", measured: "finished", added: "waiting", released: "silent", failed: "failed", impossible: "failed" };
+const MARKS = { pending: "running", measured: "finished", reached: "waiting", added: "waiting", released: "silent", failed: "failed", impossible: "failed" };
 const FIXED = 9; // the columns before the options
 
 let grids;
@@ -231,6 +231,8 @@ const details = (found, more, close) => {
   const second = found.runner_up;
   const facts = [
     ...found.values.map((one) => pair({ text: one.name }, h("span", { class: "figure" }, data(withUnit(one.value, one.unit, 8))))),
+    ...(found.curve?.length ? [pair(`${found.curve.at(-1)[0] === found.last_step ? "last" : "reached"} step`, `${count(found.curve.at(-1)[0])}: ${number(found.curve.at(-1)[1])}`)] : []),
+    found.to_step === undefined ? null : pair("steps", `${count(found.from_step)} to ${count(found.to_step)} of ${count(found.last_step)}`),
     pair("state", state(found.state), found.initial ? h("span", { class: "soft", text: " initial design" }) : null),
     pair("cost", withUnit(found.cost, unit)),
     found.lost_cost > 0 ? pair("lost to attempts without an answer", withUnit(found.lost_cost, unit)) : null,

@@ -57,6 +57,7 @@ export class StudyPage {
       spending: view("spending", { onView: (seen) => { this.unit = unitOf(seen.cost_label); } }),
       importance: view("importance"),
       parallel: view("parallel"),
+      curves: view("curves"),
       slice: new Panel({ path: () => this.slicePath() }),
     };
     this.choices = new Words(() => this.path("choices"), (seen) => fill(this.parts.choices, tables.choices(seen, unitOf(seen.cost_label))), this.parts.choices);
@@ -77,6 +78,7 @@ export class StudyPage {
         [parts.fronts, panels.front.element, parts.chosen], { wide: true }),
       panel("Progress", "The results of the evaluations, against their cost.", [courses, panels.trace.element]),
       panel("Spending", "The cost of each objective so far, and projected to the end of the budget if the recent mix of objectives continues.", panels.spending.element),
+      this.curves = panel("Learning curves", "The values of each design at its steps, and where it was stopped. A design that was stopped may be continued.", panels.curves.element, { wide: true }),
       panel("Queue", null, parts.queue, { wide: true }),
       panel("Evaluations", "Every evaluation, also failed ones and those in progress. Click a heading to sort, a row to see its design, why it was asked, and its output.", this.evaluations.element, { wide: true }),
       panel("Why these evaluations", "The expected gain and cost of each evaluation when it was asked, and the runner-up.", parts.choices, { wide: true }),
@@ -87,12 +89,15 @@ export class StudyPage {
       panel("Commands", "To copy into a terminal; the dashboard itself changes nothing.", parts.commands, { wide: true }),
       panel("Notes", null, parts.notes),
       panel("Settings", null, parts.settings));
-    return h("div", {}, parts.top, parts.problem, parts.figures, this.jumps(grid), this.comparison, grid);
+    this.curves.hidden = true; // until it is known that an objective has steps
+    this.grid = grid;
+    this.nav = h("div", {}, this.jumps(grid));
+    return h("div", {}, parts.top, parts.problem, parts.figures, this.nav, this.comparison, grid);
   }
 
   /** Buttons that lead to the parts of the page. */
   jumps(grid) {
-    const headings = [...grid.querySelectorAll("h2")];
+    const headings = [...grid.querySelectorAll("section:not([hidden]) > h2")];
     return h("nav", { class: "jumps", "aria-label": "Parts of this study" }, headings.map((heading) => h("button", { type: "button", onclick: () => {
       heading.scrollIntoView({ block: "start" });
       heading.focus({ preventScroll: true });
@@ -170,6 +175,7 @@ export class StudyPage {
     fill(this.parts.commands, studyCommands(facts.commands));
     fill(this.parts.settings, tables.settings(facts));
     if (isFirst) this.offerSlices(facts);
+    this.offerCurves(facts);
   }
 
   /** What changes with time alone. */
@@ -212,6 +218,14 @@ export class StudyPage {
     if (!point || !this.views.front) return;
     const commands = designCommands(this.facts?.commands, point.design, ["front-promising", "front-unsure"].includes(point.kind) ? point.number : 0);
     fill(this.parts.chosen, chosenDesign(point, this.views.front, this.unit, commands, () => this.parts.chosen.replaceChildren()));
+  }
+
+  /** Shows the learning curves, if an objective has steps. */
+  offerCurves(facts) {
+    const hasSteps = facts.overview.objectives.some(({ reached }) => reached !== undefined);
+    if (this.curves.hidden === !hasSteps) return;
+    this.curves.hidden = !hasSteps;
+    this.nav.replaceChildren(this.jumps(this.grid));
   }
 
   offerSlices(facts) {

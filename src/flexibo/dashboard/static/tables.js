@@ -65,6 +65,7 @@ const runnerUp = (second, unit) => {
 
 const became = (row, unit, digits) => {
   if (row.state === "measured") return h("span", { class: "soft", text: `${number(row.value, digits)}${typeof row.paid === "number" ? ` for ${withUnit(row.paid, unit)}` : ""}` });
+  if (row.state === "reached") return h("span", { class: "soft", text: `stopped before the last step${typeof row.paid === "number" ? `, for ${withUnit(row.paid, unit)}` : ""}` });
   return h("span", { class: "badge", "data-state": row.state === "pending" ? "running" : row.state === "released" ? "silent" : "failed", title: row.reason || null },
     h("span", { class: "dot", "aria-hidden": "true" }), row.state);
 };

@@ -21,6 +21,7 @@
     parallel: ["parallel"],
     slice: ["slice"],
     choices: ["choices"],
+    curves: ["curves"],
     overlay: ["overlay-front", "overlay-hypervolume", "overlay-region", "overlay-evaluations"],
   };
   const START = { azimuth: -0.65, elevation: 0.42 };
