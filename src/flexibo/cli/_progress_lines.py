@@ -53,9 +53,18 @@ def evaluation_line(history: History, outcome: Outcome) -> str:
     """One evaluation: its number, what came of it, its design, its cost, why it was asked, and what is left."""
     evaluation, unit = outcome.evaluation, history.cost_unit
     came = values_text(history, outcome.values) if outcome.values else f"{evaluation.objective} {_lack(outcome)}"
+    came += step_text(outcome)
     cost = format_spent(outcome.cost, None, unit)
     parts = (came, design_line(dict(evaluation.design)), f"cost {cost}", evaluation.why, left_text(history))
     return squeezed(f"{evaluation.number} {'; '.join(part for part in parts if part)}")
+
+
+def step_text(outcome: Outcome) -> str:
+    """At which step it stopped, or how far it came if it failed; empty without steps."""
+    stop, reports = outcome.evaluation.stop, outcome.reports
+    if stop is None:
+        return ""
+    return f" at step {stop}" if outcome.values else f" after step {reports[-1][0]}" if reports else ""
 
 
 def evaluation_facts(history: History, outcome: Outcome) -> dict[str, object]:
@@ -67,6 +76,7 @@ def evaluation_facts(history: History, outcome: Outcome) -> dict[str, object]:
         "objective": evaluation.objective,
         "design": dict(evaluation.design),
         "values": None if outcome.values is None else dict(outcome.values),
+        **({} if evaluation.stop is None else {"from_step": evaluation.start, "to_step": evaluation.stop}),
         "reason": outcome.reason,
         "cost": outcome.cost,
         "why": evaluation.why,

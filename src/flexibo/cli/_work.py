@@ -17,6 +17,7 @@ from flexibo.cli._build_system import rebuild_system
 from flexibo.cli._logs import failures_logged_once, logger, logs_json_lines, waiting_said
 from flexibo.cli._measure import leading_objectives
 from flexibo.cli._options import StudyOptions, SystemOptions
+from flexibo.cli._progress_lines import step_text
 from flexibo.cli._run_file import chosen_storage, join_study, note_change
 from flexibo.cli._signals import StopRequest, stop_requests
 from flexibo.cli._storage import is_stored, load_study, storage_url
@@ -200,6 +201,7 @@ def outcome_line(outcome: Outcome) -> str:
     evaluation = outcome.evaluation
     values = outcome.values or {}
     given = ", ".join(f"{name} {value:.5g}" for name, value in values.items())
+    given += step_text(outcome) if values else ""
     what = f"{given}, cost {outcome.cost:.3g}" if values else f"{evaluation.objective} failed: {outcome.reason}"
     return squeezed(f"{evaluation.number} {what}, for {design_line(dict(evaluation.design))}")
 

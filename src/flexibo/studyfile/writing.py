@@ -201,7 +201,8 @@ def study_text(
         lines += _objective_lines(objective)
     lines += [
         "",
-        "# Within an objective: repeats: 3 (the median counts), timeout: 60s, at_most: 5, measured_with: another one.",
+        "# Within an objective: repeats: 3 (the median counts), timeout: 60s, at_most: 5, measured_with: another one,",
+        "# steps: 27 (a training that may stop early and resume).",
         "# Beside these: n_initial: 10, stop: {max_evaluations: 100}, executor: processes, logs: logs.",
         "# flexibo init --reference explains every key.",
         "",

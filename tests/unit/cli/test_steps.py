@@ -12,6 +12,8 @@ from tests.command_line import good, mentions, refusal
 from tests.unit.study.small_studies import asked
 
 from flexibo import Objective, Study
+from flexibo.cli._progress_lines import evaluation_facts, evaluation_line
+from flexibo.executors import Outcome
 from flexibo.storage import MemoryStorage, open_storage
 
 URL = "sqlite:///study.db"
@@ -145,3 +147,18 @@ def test_curves_are_exported_and_imported() -> None:
     good("import", "net.jsonl", "--storage", "sqlite:///copy.db")
     assert Study.load("sqlite:///copy.db").curve(evaluation.design, "error") == ((1, 0.5), (3, 0.4), (9, 0.2))
     assert mentions(good("import", "net.csv"), "0")
+
+
+def test_lines_of_a_run_and_of_a_worker_say_at_which_step_a_value_is() -> None:
+    Path("nets.py").write_text(
+        "def error(steps):\n    return 0.5, 9.0\n\ndef joules(design):\n    return 1.0 - design['x'], 1.0\n"
+        "functions = {'error': error, 'joules': joules}\n"
+    )
+    shown = good("worker", "--functions", "nets:functions", "--only", "error", "--idle", "0.1s")
+    assert mentions(shown, "error 0.5 at step 9, cost 9")
+    evaluation = next(e for e in Study.load(URL).history.asked if e.objective == "error")
+    told = Outcome(evaluation, {"error": 0.5}, 9.0)
+    assert "error 0.5 at step 9" in evaluation_line(Study.load(URL).history, told)
+    failed = Outcome(evaluation, None, 9.0, "no power", reports=((4, 0.5),))
+    assert "no power after step 4" in evaluation_line(Study.load(URL).history, failed)
+    assert evaluation_facts(Study.load(URL).history, told)["to_step"] == 9

@@ -25,7 +25,7 @@ export const queue = (rows, now, unit) => {
   if (!rows.length) return empty("Nothing is being measured at the moment.");
   const head = ["evaluation", "design", "where", "for", "expected cost", "lease"];
   return table("Evaluations in progress", head, rows.map((row) => h("tr", {},
-    cell([h("span", { class: "figure", text: `${row.number} ` }), data(row.objective), row.attempt > 1 ? h("span", { class: "soft", text: ` attempt ${row.attempt}` }) : null]),
+    cell([h("span", { class: "figure", text: `${row.number} ` }), data(row.objective), row.to_step === undefined ? null : h("span", { class: "soft", text: ` step ${count(row.from_step)} to ${count(row.to_step)}` }), row.attempt > 1 ? h("span", { class: "soft", text: ` attempt ${row.attempt}` }) : null]),
     cell(brief(designText(row.design), 70)),
     cell(worker(row.worker)),
     cell(row.since ? duration(now - Date.parse(row.since) / 1000) : "–", true),
