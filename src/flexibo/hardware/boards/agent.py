@@ -1632,6 +1632,9 @@ def answered(board: Board, line: bytes, link: Link) -> Dict[str, Any]:
         answer = {"ok": False, "kind": problem.kind, "error": str(problem)}
     except OSError as error:
         answer = {"ok": False, "kind": "machine", "error": f"{error}."}
+    except (TypeError, ValueError, OverflowError, KeyError, AttributeError, RecursionError) as error:
+        # What was set is restored by now; a request may have any value anywhere.
+        answer = {"ok": False, "kind": "request", "error": f"The request cannot be understood: {error!r}."[:500]}
     answer.update(agent=digest(), hostname=socket.gethostname())
     return answer
 
