@@ -155,6 +155,12 @@ COMMANDS = (  # every command, in the order of the help
         ("flexibo record bert-squad --out squad.csv.gz --data FOLDER --time 9m",),
     ),
     CommandEntry(
+        "models",
+        HARDWARE,
+        "List the trained models of a study, or fetch one.",
+        ("flexibo models", "flexibo models fetch 2", "flexibo models fetch 2 --from ada@gpu-host:models --to here"),
+    ),
+    CommandEntry(
         "meter",
         HARDWARE,
         "Measure the energy, power and time of any command.",
