@@ -11,7 +11,7 @@ from tests.command_line import mentions
 from typer.testing import CliRunner, Result
 
 from flexibo.cli import app
-from flexibo.compare.rivals import RIVALS
+from flexibo.compare.rivals import RIVALS, STEP_RIVALS
 from flexibo.errors import FlexiBOError, InvalidValueError, unknown_name
 
 
@@ -44,7 +44,16 @@ def test_a_comparison_prints_tables_and_leaves_a_table_and_a_page(tmp_path: Path
 
 
 def test_the_help_names_every_rival() -> None:
-    assert mentions(invoke("compare", "--help").output, *RIVALS)
+    assert mentions(invoke("compare", "--help").output, *RIVALS, *STEP_RIVALS)
+
+
+def test_the_suite_of_steps_is_paid_from_scratch_and_has_rivals_that_stop_early(tmp_path: Path) -> None:
+    few = ["--problems", "crossing-curves", "--methods", "random-coupled", "--rivals", "successive-halving"]
+    result = invoke("compare", "--suite", "steps", *few, "--seeds", "1", "--jobs", "1", "--out", str(tmp_path))
+    assert result.exit_code == 0, result.output
+    assert mentions(result.output, "successive-halving", "paid from the budget")
+    settings = json.loads((tmp_path / "settings.json").read_text())
+    assert (settings["from_scratch"], settings["budget"], settings["n_initial"]) == (True, 30.0, 10)
 
 
 @pytest.mark.parametrize("number", ["0", "-3", "99999999999999999999"])

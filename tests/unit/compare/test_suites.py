@@ -138,3 +138,42 @@ def test_the_quick_suite_needs_no_other_library() -> None:
     marks = {name: find_problem(name).fingerprint() for name in quick.problems}
     tasks = [task for task in quick.tasks() if task[1] in quick.rivals]
     assert {run.key for run in stored_runs(tasks, quick.allowance, marks)} == set(tasks)
+
+
+class TestSteps:
+    judge, development = SUITES["steps"], SUITES["steps-development"]
+
+    def test_they_have_learning_curves_a_proxy_and_what_misleads(self) -> None:
+        assert Counter(FAMILIES[name.partition(":")[0]].group for name in self.judge.problems) == {
+            "curves": 10,
+            "proxy": 1,
+            "misleading": 4,
+        }
+        assert Counter(FAMILIES[name.partition(":")[0]].group for name in self.development.problems) == {
+            "curves": 13,
+            "proxy": 1,
+            "misleading": 2,
+        }
+
+    def test_nothing_is_tuned_on_problems_or_functions_of_the_judge(self) -> None:
+        synthetic = [
+            [
+                FAMILIES[base].parsed(given)
+                for base, _, given in (name.partition(":") for name in suite.problems)
+                if FAMILIES[base].parameters
+            ]
+            for suite in (self.judge, self.development)
+        ]
+        functions = [{given.get("function", 1) for given in suite} for suite in synthetic]
+        assert functions == [{1, 3}, {2}]
+        assert not set(self.judge.problems) & set(self.development.problems)
+
+    def test_everything_is_paid_and_the_first_method_is_judged_against_itself_without_steps(self) -> None:
+        for suite in (self.judge, self.development):
+            assert suite.allowance == Allowance(n_initial=10, budget=30.0, from_scratch=True)
+            assert suite.methods == ("flexibo/steps", "flexibo")
+            assert suite.money is not None
+            assert (suite.money.baseline, suite.money.must, suite.money.aim) == ("flexibo", 0.6, 0.33)
+
+    def test_the_worst_of_three_shares_counts(self) -> None:
+        assert [goal.shares for goal in self.judge.goals] == [(0.25, 0.5, 1.0)] * 2

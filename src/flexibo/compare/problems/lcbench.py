@@ -158,6 +158,7 @@ class _Curves:
     def __init__(self, surrogate: Surrogate) -> None:
         self._surrogate = surrogate
         self._known: dict[int, tuple[float, float]] = {}
+        self._latest: tuple[bytes, FloatArray] = b"", np.empty(0)
 
     def errors(self, designs: Designs) -> FloatArray:
         """Balanced errors (m, EPOCHS)."""
@@ -185,8 +186,11 @@ class _Curves:
 
     def _output(self, designs: Designs) -> FloatArray:
         """The surrogate's output (m, EPOCHS, 6)."""
-        epochs = np.tile(np.arange(1.0, EPOCHS + 1.0), (len(designs), 1))
-        return np.asarray(self._surrogate(_inputs(designs, epochs)).reshape(len(designs), EPOCHS, -1))
+        asked = designs.codes.tobytes()
+        if self._latest[0] != asked:  # values and costs of a design are looked up one after the other
+            epochs = np.tile(np.arange(1.0, EPOCHS + 1.0), (len(designs), 1))
+            self._latest = asked, self._surrogate(_inputs(designs, epochs)).reshape(len(designs), EPOCHS, -1)
+        return self._latest[1]
 
 
 def _rising(seconds: FloatArray) -> FloatArray:
