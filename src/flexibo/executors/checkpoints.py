@@ -54,6 +54,7 @@ class Checkpoint:
     def add(self, step: int, value: float) -> None:
         """Add a value, which is on the disk when this returns."""
         try:
+            self.folder.mkdir(parents=True, exist_ok=True)  # a function may have removed it
             append_line(self.folder / REPORTS, json.dumps([step, value]).encode())
         except OSError as error:
             raise _unusable(self.folder, error) from None

@@ -134,9 +134,11 @@ class StepMeasure:
 
     def __call__(self, design: Design) -> Any:
         """The answer of the function; it is not called if what it would measure was reported before."""
-        evaluation = current_evaluation()
-        if evaluation is None or evaluation.stop is None:
+        asked = current_evaluation()
+        if asked is None:
             raise InvalidValueError(f"Objective {self.objective.name!r} has steps; measure it with a study.")
+        # What was asked before the objective had steps goes to the last one, and has nothing to report.
+        evaluation = asked if asked.stop is not None else replace(asked, stop=self.objective.stops[-1])
         checkpoint = self.checkpoints.of(self.objective, design)
         checkpoint.open(self.objective, design)
         steps = Steps(evaluation, self.objective, checkpoint)
@@ -145,4 +147,5 @@ class StepMeasure:
             known = steps.known_value()
             return known if known is not None else steps.checked_answer(self.function(steps))
         finally:
-            note_reports(steps.reports, begun)
+            if asked.stop is not None:
+                note_reports(steps.reports, begun)

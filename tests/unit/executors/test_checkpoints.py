@@ -61,3 +61,5 @@ def test_a_folder_that_cannot_be_made_is_the_machines_fault(tmp_path: Path) -> N
         checkpoint.open(ERROR, Design({"x": 1}))
     with pytest.raises(MachineError, match="cannot be used"):
         checkpoint.add(1, 0.5)
+    with pytest.raises(MachineError, match="cannot be used"):
+        checkpoint.forget()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 import re
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -208,6 +209,21 @@ def test_a_function_with_steps_travels_to_other_processes(checkpoints: Checkpoin
 def test_it_is_measured_by_a_study_only(checkpoints: Checkpoints) -> None:
     with pytest.raises(InvalidValueError, match="'error' has steps; measure it with a study"):
         StepMeasure(trained, ERROR, checkpoints)(ASKED.design)
+
+
+def test_what_was_asked_before_there_were_steps_goes_to_the_last_one(checkpoints: Checkpoints) -> None:
+    found = outcome(checkpoints, trained, stop=None)
+    assert (found.values, found.reports, found.begun) == ({"error": 1 / 9}, (), None)
+
+
+def test_a_function_that_removes_its_folder_loses_no_report_of_this_attempt(checkpoints: Checkpoints) -> None:
+    def train(steps: Steps) -> float:
+        steps.report(2, 0.5)
+        shutil.rmtree(steps.checkpoint)
+        steps.report(4, 0.25)
+        return 0.125
+
+    assert outcome(checkpoints, train).reports == ((2, 0.5), (4, 0.25), (9, 0.125))
 
 
 def test_reports_are_on_the_disk_at_once(checkpoints: Checkpoints) -> None:
