@@ -7,19 +7,23 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import statistics
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal
 
 from flexibo._internal.arrays import plain
-from flexibo._internal.checks import checked_unicode
+from flexibo._internal.checks import checked_unicode, whole_number
 from flexibo._internal.stops import FARTHEST, MOST_STOPS, checked_steps, stops_of
 from flexibo.errors import FlexiBOError, InvalidTypeError, InvalidValueError, unknown_name
 
 Direction = Literal["min", "max", "minimise", "minimize", "maximise", "maximize"]
 LARGEST = 1e100
 """Greater values could overflow when they are squared or multiplied, and are refused."""
+
+MEDIAN_FACTOR = math.sqrt(math.pi / 2)  # the deviation of a median over that of a mean, of many normal repeats
 
 DIRECTIONS = {"minimise": "min", "minimize": "min", "maximise": "max", "maximize": "max"}
 """Other words for the directions."""
@@ -30,6 +34,44 @@ OWN = ("timeout", "retries", "resources", "unit")
 
 PLAIN = ("noisy", "remeasure", "optimise", "resumable", *NUMBERS)
 """The fields that may be given as numpy scalars."""
+
+
+class Reading(float):
+    """A value with its error bar, which a function may return, or a user tell, wherever a number is wanted.
+
+    Attributes:
+        deviation: The standard deviation of the value itself: of a mean or a median, not of the repeats behind it.
+        repeats: The number of repeats that it sums up.
+
+    >>> Reading(3.1, deviation=0.2, repeats=10) + 1
+    4.1
+    """
+
+    __slots__ = ("deviation", "repeats")
+    deviation: float
+    repeats: int
+
+    def __new__(cls, value: float, *, deviation: float, repeats: int = 1) -> Reading:
+        """The value with its error bar."""
+        reading = super().__new__(cls, value)
+        if not (0 <= deviation <= LARGEST):
+            raise InvalidValueError(f"The deviation of a reading is {deviation!r}; it must be a number, zero or more.")
+        reading.deviation, reading.repeats = float(deviation), whole_number("repeats", repeats, least=1)
+        return reading
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(Reading, deviation=self.deviation, repeats=self.repeats), (float(self),)
+
+    def __repr__(self) -> str:
+        return f"Reading({float(self)!r}, deviation={self.deviation!r}, repeats={self.repeats!r})"
+
+    @classmethod
+    def of_median(cls, values: Sequence[float]) -> float:
+        """The median of repeats with its error bar, as if they were normal; a single one as it is."""
+        middle, count = statistics.median(values), len(values)
+        if count < 2:
+            return values[0]
+        return cls(middle, deviation=MEDIAN_FACTOR * statistics.stdev(values) / math.sqrt(count), repeats=count)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import statistics
 import threading
 import time
 import traceback
@@ -20,7 +19,7 @@ from flexibo.errors import DesignError, FlexiBOError, InvalidTypeError, InvalidV
 from flexibo.executors.base import Measure, Outcome
 from flexibo.history.events import Evaluation, FailureKind
 from flexibo.history.reports import Reports
-from flexibo.objectives import LARGEST, Objective
+from flexibo.objectives import LARGEST, Objective, Reading
 
 MOST_PRINTED = 4000  # characters of what a program printed, from its end
 PACKAGE = Path(__file__).parents[1]
@@ -161,7 +160,7 @@ def measured(
     if reason:
         return found
     names = [name for name in readings[0] if all(name in values for values in readings)]
-    medians = {name: statistics.median(values[name] for values in readings) for name in names}
+    medians = {name: Reading.of_median([values[name] for values in readings]) for name in names}
     return replace(found, values=medians, kind=FailureKind.ERROR)
 
 
@@ -250,7 +249,13 @@ def _values(result: Any, evaluation: Evaluation) -> Mapping[str, float]:
                 f"The function of {evaluation.objective!r} gave no value of {name!r}; "
                 f"return a mapping with {', '.join(evaluation.yields)}."
             )
-    return {str(name): Objective(str(name)).checked_value(value) for name, value in given.items()}
+    return {str(name): _checked(str(name), value) for name, value in given.items()}
+
+
+def _checked(name: str, value: Any) -> float:
+    """A value that is possible, with its error bar if it has one."""
+    number = Objective(name).checked_value(value)
+    return value if isinstance(value, Reading) else number
 
 
 @contextmanager

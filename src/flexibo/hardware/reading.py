@@ -31,6 +31,8 @@ STEPS_PER_WINDOW = 20
 STEPS_PER_AWAITED_WINDOW = 5
 LOOKS_PER_STEP = 20
 UNSTEADY = 0.05  # windows disagree when the interquartile range of their joules is more than this share of the median
+NORMAL_QUARTILES = 1.349  # the interquartile range of a normal distribution, in standard deviations
+MEDIAN_FACTOR = math.sqrt(math.pi / 2)  # the deviation of a median over that of a mean, of many normal values
 # A counter that does not rise for this many windows, and this many of its steps, has stopped.
 PATIENT_WINDOWS = 3
 PATIENT_STEPS = 20
@@ -74,6 +76,13 @@ class EnergyReading:
     is_estimate: bool
     meter: str
     call_spread: float | None = None
+
+    @property
+    def deviation(self) -> float | None:
+        """The standard deviation of `joules` itself, a median of windows, as if these were normal; None for one."""
+        if self.spread is None:
+            return None
+        return MEDIAN_FACTOR * self.joules * self.spread / NORMAL_QUARTILES / math.sqrt(self.repeats)
 
 
 def measure(

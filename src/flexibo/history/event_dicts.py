@@ -94,9 +94,11 @@ def event_to_dict(event: Event) -> dict[str, Any]:
         content["kind"] = event.kind.value
     if isinstance(event, Told | Failed):
         content["reports"] = [list(report) for report in event.reports]
-        for name in ("reports", "begun"):
-            if content.get(name) in ([], None):
+        for name in ("reports", "begun", "noise"):
+            if content.get(name) in ([], None, {}):
                 content.pop(name, None)
+        if "noise" in content:
+            content["noise"] = {name: list(one) for name, one in content["noise"].items()}
     if content.get("token") == "":
         del content["token"]
     return {"event": kind, **content}
@@ -149,6 +151,8 @@ def _event(content: Mapping[str, Any], design: Callable[[Mapping[str, Any]], Des
         fields["reports"] = tuple((step, value) for step, value in fields["reports"])
     if kind == "told":
         fields["values"] = {intern(name): value for name, value in fields["values"].items()}
+    if "noise" in fields:
+        fields["noise"] = {intern(name): (deviation, n) for name, (deviation, n) in fields["noise"].items()}
     return EVENTS[kind](**fields)
 
 

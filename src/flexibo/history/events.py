@@ -150,6 +150,7 @@ class Told:
     The `token` of this and other answers is that of the attempt. `reports` are steps before that at which the question
     stops, ascending, each with its value. `begun` is the step from which it really went, where a checkpoint of another
     attempt was found or the expected one was not; None: from that of the question. Its cost is of the steps from there.
+    `noise` is the error bar of some values: the standard deviation of the value, and the repeats that it sums up.
     """
 
     number: int
@@ -160,6 +161,7 @@ class Told:
     token: str = field(default="", compare=False)
     reports: tuple[tuple[int, float], ...] = ()
     begun: int | None = None
+    noise: Mapping[str, tuple[float, int]] = field(default_factory=dict)
 
 
 LOST_WORKER = "Its worker vanished."  # the reason that is stored with an evaluation whose worker is gone

@@ -110,6 +110,7 @@ class History:
         self.scored: list[int] = []
         self.initial: dict[Design, None] = {}
         self._lost: dict[tuple[int, str], float] = {}
+        self.noise: dict[tuple[int, int], float] = {}  # by objective and key: the deviation of the last reading itself
         self._payments = Payments()
         self._later_tokens: dict[int, list[str]] = {}
         self._purchase_records = tuple(
@@ -587,6 +588,10 @@ class History:
             self._learn_reports(evaluation, row, [(evaluation.stop, event.values[evaluation.objective])])
             return
         self._learn(evaluation.design, row, event.values)
+        for name, (deviation, _) in event.noise.items():
+            if name in self.names:
+                j = self.names.index(name)
+                self.noise[j, self._seen.objective_key(self.objectives[j], evaluation.design)] = deviation
         self.measurements.at.append(len(self.events))
 
     def is_partial(self, evaluation: Evaluation) -> bool:

@@ -21,7 +21,7 @@ class Readings:
 
     mean: FloatArray  # (m, n): NaN where nothing was read
     count: IntArray  # (m, n): how many; an exact quantity is read once
-    spread: FloatArray  # (m, n): the standard deviation of the readings; NaN with fewer than two
+    spread: FloatArray  # (m, n): their standard deviation; of a single one its own, if it was told; else NaN
 
     @property
     def known(self) -> BoolArray:
@@ -47,6 +47,9 @@ def readings(history: History) -> Readings:
         with np.errstate(over="ignore"):  # the spread of huge losses may be infinite
             squares = np.bincount(group, weights=(y - means[group]) ** 2)
         deviations = np.sqrt(np.divide(squares, number - 1, out=np.full(len(keys), np.nan), where=number > 1))
+        if history.noise:
+            told = np.array([history.noise.get((j, int(key)), np.nan) for key in keys])
+            deviations = np.where(number > 1, deviations, told)
         own = history.designs.keys(objective.depends_on)
         at = np.minimum(np.searchsorted(keys, own), len(keys) - 1)
         here = keys[at] == own

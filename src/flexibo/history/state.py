@@ -77,6 +77,7 @@ def packed(history: History) -> bytes:
     facts["later_tokens"] = list(history._later_tokens.items())
     arrays["payments"] = np.array(history._payments.pairs(), dtype=np.int64).reshape(-1, 2)
     facts["lost"] = [(*key, cost) for key, cost in history._lost.items()]
+    facts["noise"] = [(*key, deviation) for key, deviation in history.noise.items()]
     facts["purchases"] = []
     for p, record in enumerate(history._purchase_records):
         for name in SERIES:
@@ -150,6 +151,7 @@ def _unpack(
     history.queue.extend(QueuedDesign(n, design(one), tuple(some), *rest) for n, one, some, *rest in facts["queue"])
     history.stopped = None if facts["stopped"] is None else Stopped(*facts["stopped"])
     history._lost.update({(number, worker): cost for number, worker, cost in facts["lost"]})
+    history.noise.update({(j, key): deviation for j, key, deviation in facts.get("noise", ())})
     for p, record in enumerate(history._purchase_records):
         for name in SERIES:
             _unpack_series(history, arrays, f"{name}-{p}", getattr(record, name))

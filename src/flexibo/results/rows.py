@@ -25,7 +25,7 @@ class DesignRow:
         design: Its option values.
         values: The mean of the readings of each quantity, or the prediction where there is none.
         readings: The number of readings of each quantity.
-        spreads: The standard deviation of these readings; None with fewer than two.
+        spreads: The standard deviation of these readings; of a single one its own, if it was told, else None.
         estimates: The model's estimate of each quantity; an exact one that was measured is its reading.
         deviations: The standard deviation of each estimate; 0 where the quantity is known exactly.
         probability: The probability that it keeps every constraint; 1 where there is none.

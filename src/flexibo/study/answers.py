@@ -14,7 +14,7 @@ from flexibo.history import History
 from flexibo.history.events import Added, Evaluation, Event, Failed, FailureKind, Released, Spent, Told
 from flexibo.history.measurements import Assignment
 from flexibo.history.reports import Reports, checked_reports, usable_reports
-from flexibo.objectives import Objective
+from flexibo.objectives import Objective, Reading
 from flexibo.study._arguments import checked_cost
 
 
@@ -69,7 +69,8 @@ def told_event(
             "the value of this objective alone."
         )
     known = _checked_reports(objectives, evaluation, reports, values)
-    return Told(evaluation.number, values, checked_cost(cost), worker, timed, evaluation.token, known, begun)
+    noise = {name: (one.deviation, one.repeats) for name, one in given.items() if isinstance(one, Reading)}
+    return Told(evaluation.number, values, checked_cost(cost), worker, timed, evaluation.token, known, begun, noise)
 
 
 def _checked_reports(

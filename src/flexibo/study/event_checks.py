@@ -133,6 +133,7 @@ class EventCheck:
             raise InvalidValueError(f"evaluation {number} was never asked.")
         if isinstance(event, events.Told):
             self._check_names(event.values)
+            self._check_names(event.noise)
             for name in self._question(number).yields:
                 if name not in event.values:
                     raise InvalidValueError(f"it has no value of {name!r}, which was asked for.")
@@ -166,7 +167,7 @@ class EventCheck:
     def _is_pending(self, number: int) -> bool:
         return number not in self._closed and (number >= self._before or number in self.history.pending)
 
-    def _check_names(self, named: Mapping[str, float]) -> None:
+    def _check_names(self, named: Mapping[str, object]) -> None:
         if not self._names.issuperset(named):
             unknown = next(name for name in named if name not in self._names)
             raise InvalidValueError(f"there is no objective {unknown!r}.")
@@ -265,6 +266,10 @@ def _is_price(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= LARGEST
 
 
+def _is_error_bar(value: object) -> bool:
+    return isinstance(value, list) and len(value) == 2 and _is_price(value[0]) and is_whole(value[1]) and value[1] > 0
+
+
 def _is(kind: type) -> Callable[[object], bool]:
     return lambda value: isinstance(value, kind)
 
@@ -315,6 +320,7 @@ _FIELDS: Mapping[str, Callable[[Any], bool]] = {
     "begun": lambda value: value is None or is_whole(value),
     "stop": lambda value: value is None or (is_whole(value) and value > 0),
     "reports": lambda value: isinstance(value, list) and all(map(_is_report, value)),
+    "noise": lambda value: _is_object(value) and all(map(_is_error_bar, value.values())),
     "values": lambda value: _is_object(value) and all(_is_number(v) and abs(v) <= LARGEST for v in value.values()),
     "failed": lambda value: _is_object(value) and all(map(_is_text, value.values())),
     "costs": lambda value: _is_object(value) and all(map(_is_price, value.values())),

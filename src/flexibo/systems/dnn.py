@@ -9,7 +9,7 @@ from typing import Any
 
 from flexibo.errors import unknown_name
 from flexibo.hardware import MeterError
-from flexibo.objectives import Objective
+from flexibo.objectives import Objective, Reading
 from flexibo.space import Ordinal, Space
 from flexibo.systems.base import Measure, System
 from flexibo.systems.network_runner import PRECISION, NetworkRunner
@@ -86,7 +86,10 @@ def dnn_system(
 
     def read(design: Mapping[str, Any]) -> dict[str, float]:
         found = runner.inference(design)
-        given = {title: 1000 * found.joules, "latency_ms": 1000 * found.call_seconds, "power_watts": found.watts}
+        joules: float = 1000 * found.joules
+        if found.deviation is not None:
+            joules = Reading(joules, deviation=1000 * found.deviation, repeats=found.repeats)
+        given = {title: joules, "latency_ms": 1000 * found.call_seconds, "power_watts": found.watts}
         return {name: given[name] for name in (title, *(other.name for other in others))}
 
     notes = (
