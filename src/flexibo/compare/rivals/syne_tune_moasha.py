@@ -3,6 +3,10 @@
 Schmucker, Donini, Zafar, Salinas and Archambeau 2021, "Multi-objective asynchronous successive halving". With Syne
 Tune's defaults: one bracket, one in three goes on, the first rung after one step. One worker trains one design after
 the other and reports after every step, as Syne Tune's training scripts do; the scheduler says whether it continues.
+
+The default priority of Syne Tune 0.16 returns the designs in their order where the scheduler expects the rank of each:
+whether a design goes on is then nearly arbitrary. Here it is the rank in the same order, given by the argument that is
+there for other priorities.
 """
 
 from __future__ import annotations
@@ -11,6 +15,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+import numpy as np
+
+from flexibo._internal.arrays import FloatArray
 from flexibo.compare.rivals._global_randomness import GlobalRandomness
 from flexibo.compare.rivals.step_rival import SPACING, Rung, StepRivalEntry, StepSetting
 from flexibo.compare.rivals.successive_halving import rungs
@@ -32,6 +39,7 @@ class Moasha:
                 config_space={name: _domain(option) for name, option in setting.space.options.items()},
                 metrics=list(setting.names),
                 time_attr=TIME,
+                multiobjective_priority=_ranks(),
                 max_t=setting.levels,
                 random_seed=setting.seed % 2**31,
             )
@@ -70,6 +78,17 @@ class Moasha:
         return min([*(power for power in powers if power > level), self._setting.levels])
 
 
+def _ranks() -> Any:
+    """Syne Tune's non-dominated sorting as a priority: the rank of each design."""
+    from syne_tune.optimizer.schedulers.multiobjective.multiobjective_priority import NonDominatedPriority
+
+    class Ranks(NonDominatedPriority):  # type: ignore[misc]
+        def priority_unsafe(self, objectives: FloatArray) -> Any:
+            return np.argsort(super().priority_unsafe(objectives))
+
+    return Ranks()
+
+
 def _domain(option: Option) -> Any:
     """The values of an option for Syne Tune."""
     from syne_tune import config_space
@@ -88,6 +107,6 @@ ENTRY = StepRivalEntry(
     modules=("syne_tune",),
     make=Moasha,
     documentation="https://github.com/syne-tune/syne-tune/blob/main/examples/launch_height_moasha.py",
-    caveat="It has no model: designs are drawn at random. One worker.",
+    caveat="It has no model: designs are drawn at random. Designs are ranked, which its default priority does not do.",
     extra="",
 )
