@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -88,8 +90,16 @@ def _listed(folder: Path) -> tuple[tuple[str, ...], list[Path], IntArray]:
 
 def _read(paths: Sequence[Path], rows: IntArray, side: int) -> Pixels:
     pixels = np.empty((len(rows), 3, side, side), dtype=np.uint8)
-    for place, row in enumerate(rows):
-        pixels[place] = read_image(paths[row], side).transpose(2, 0, 1)
+
+    def read(place: int) -> None:
+        pixels[place] = read_image(paths[rows[place]], side).transpose(2, 0, 1)
+
+    # Pillow decodes without Python's lock; what cannot be decoded raises its error here. It warns of images so large
+    # that they may be an attack on the memory; filters of warnings are those of all threads.
+    with warnings.catch_warnings(), ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        warnings.filterwarnings("error", ".*decompression bomb")
+        for _ in pool.map(read, range(len(rows))):
+            pass
     return pixels
 
 
@@ -100,11 +110,7 @@ def read_image(path: Path, side: int) -> Pixels:
     except ImportError:
         raise missing_extra("Pillow", "dnn") from None
     try:
-        with warnings.catch_warnings():
-            # Pillow warns of images so large that they may be an attack on the memory.
-            warnings.simplefilter("error", Image.DecompressionBombWarning)
-            image = Image.open(path, formats=("JPEG", "PNG"))
-        with image:
+        with Image.open(path, formats=("JPEG", "PNG")) as image:
             image.draft("RGB", (side, side))  # lets a JPEG decoder skip detail that is not needed
             width, height = image.size
             square = min(width, height)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.unit.systems.data.review_files import CONTEXT
 
 from flexibo.errors import InvalidValueError
+from flexibo.systems.data.base import DamagedDataError
 from flexibo.systems.data.tokens import SPECIAL, WordPieces, tokens_of
 
 VOCABULARY = (
@@ -142,3 +145,19 @@ def test_words_are_remembered_only_up_to_a_number(monkeypatch: pytest.MonkeyPatc
     words = WordPieces(VOCABULARY)
     assert words.encode("un in a want un") == [4, 11, 14, 7, 4]
     assert set(words._known) == {"un", "in"}
+
+
+def test_a_vocabulary_is_read_from_a_tokenizer_too(tmp_path: Path) -> None:
+    file = tmp_path / "tokenizer.json"
+    file.write_text(json.dumps({"model": {"vocab": {piece: number for number, piece in enumerate([*SPECIAL, "a"])}}}))
+    assert WordPieces.read(file).encode("a") == [4]
+    for text in (
+        "{",
+        "[]",
+        "{}",
+        json.dumps({"model": {"vocab": {"a": 1}}}),
+        json.dumps({"model": {"vocab": {"a": 0}}}),
+    ):
+        file.write_text(text)
+        with pytest.raises(DamagedDataError, match="is no vocabulary of BERT: "):
+            WordPieces.read(file)
