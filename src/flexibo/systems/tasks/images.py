@@ -1,8 +1,11 @@
 """Image classification: the task of LeNet, SqueezeNet, ResNet, MobileNet and Xception.
 
 For a training the images stay on the device, as bytes, from the first batch on, and batches are gathered there, so that
-a training of seconds does not wait for Python. AdamW with one cycle of the learning rate reaches a good error in few
-epochs at every width of the option tables; plain gradient descent would need a different learning rate for each.
+a training of seconds does not wait for Python. Images that need more than `MOST_RESIDENT_BYTES`, as of ImageNet, stay
+in the memory of the host, and batches are sent to the device.
+
+AdamW with one cycle of the learning rate reaches a good error in few epochs at every width of the option tables; plain
+gradient descent would need a different learning rate for each.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from flexibo.systems.tasks.base import Batch, Design, Device, Optimiser
 N_LEVELS = 256
 LARGEST_SMALL_SIDE = 64
 N_AT_ONCE = 2048
+MOST_RESIDENT_BYTES = 2**32  # of a part of a dataset, on a device
 WARM_SHARE = 0.25
 
 BUILDERS = {  # the function that builds each network
@@ -97,8 +101,8 @@ class ImageTask:
         """One epoch of images, shape (b, channels, height, width), and labels."""
         pixels, labels = self._kept("train", device)
         for chosen in base.shuffled(len(labels), self.settings.batch, generator):
-            chosen = chosen.to(labels.device)
-            yield self._normal(self._changed(pixels[chosen], generator)), labels[chosen]
+            some = pixels[chosen.to(pixels.device)].to(labels.device)
+            yield self._normal(self._changed(some, generator)), labels[chosen.to(labels.device)]
 
     def loss(self, model: nn.Module, batch: Batch) -> Tensor:
         """The cross entropy."""
@@ -120,7 +124,7 @@ class ImageTask:
         wrong = torch.zeros((), dtype=torch.int64, device=labels.device)
         with base.evaluating(model):
             for some, right in zip(pixels.split(N_AT_ONCE), labels.split(N_AT_ONCE), strict=True):
-                logits = model(self._normal(some))
+                logits = model(self._normal(some.to(labels.device)))
                 base.check_finite(logits)
                 wrong += (logits.argmax(dim=1) != right).sum()
         return 100 * int(wrong) / len(labels)
@@ -170,12 +174,14 @@ class ImageTask:
         return mean, deviation
 
     def _kept(self, part: str, device: Device) -> tuple[Tensor, Tensor]:
-        """The images of a part, as bytes, and their labels, on the device."""
+        """The images of a part, as bytes, on the device unless they are too many, and their labels on the device."""
 
         def moved() -> tuple[Tensor, Tensor]:
             images: Images = getattr(self.data, part)
-            # A copy: torch must not share memory with an array that may be read-only.
-            pixels = torch.tensor(images.pixels, device=device)
+            if images.pixels.nbytes > MOST_RESIDENT_BYTES and images.pixels.flags.writeable:
+                pixels = torch.from_numpy(images.pixels)
+            else:  # a copy: torch must not share memory with an array that may be read-only
+                pixels = torch.tensor(images.pixels, device=device)
             return pixels, torch.tensor(images.labels, dtype=torch.int64, device=device)
 
         return base.remembered(self._memory, part, device, moved)

@@ -207,3 +207,17 @@ def test_lenet_beats_chance_on_photographed_digits() -> None:
 
 def test_the_chance_level_is_that_of_the_most_frequent_label() -> None:
     assert image_task().chance_percent == pytest.approx(200 / 3)
+
+
+def test_images_that_are_too_many_for_the_device_are_sent_batch_by_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    resident = image_task()
+    expected = [batch[0].clone() for batch in resident.batches({}, generator(), "cpu")]
+    monkeypatch.setattr("flexibo.systems.tasks.images.MOST_RESIDENT_BYTES", 100)
+    task = image_task()
+    for batch, same in zip(task.batches({}, generator(), "cpu"), expected, strict=True):
+        assert torch.equal(batch[0], same)
+    batches = list(task.batches({}, generator(), "meta"))
+    assert {tensor.device.type for batch in batches for tensor in batch} == {"meta"}
+    pixels, labels = task._kept("train", "meta")
+    assert (pixels.device.type, labels.device.type) == ("cpu", "meta")
+    assert pixels.data_ptr() == task.data.train.pixels.ctypes.data  # no second copy in memory
