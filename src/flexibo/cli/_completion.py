@@ -32,14 +32,7 @@ PROBLEMS = (
     *("mlp-kc1", "mlp-phoneme", "mlp-segment", "mlp-vehicle"),
     *(f"tx2-{network}-{images}" for network in ("inceptionv3", "xception") for images in (200, 400, 600, 800)),
     *("tx2-objectives", "dnn-stack", "branin-currin", "zdt1", "zdt2", "zdt3", "dtlz1", "dtlz2", "dtlz7"),
-    *("clear-curves", "crossing-curves", "noise-proxy", "nb201-imagenet-proxy", "nb201-cifar100-proxy"),
-    *(
-        f"lcbench-{task}"
-        for task in (
-            *(168868, 189909, 167190, 168330, 168910, 189862, 189873, 167200, 168335, 189906, 3945),
-            *(7593, 34539, 126025, 126029, 146212, 167104, 167152, 167161, 167181, 167185, 168329),
-        )
-    ),
+    *("clear-curves", "crossing-curves", "noise-proxy", "nb201-imagenet-proxy", "nb201-cifar100-proxy", "lcbench"),
     *(path.name.removesuffix(".csv.gz") for path in sorted(RECORDED.glob("*.csv.gz"))),
 )
 SUITES = ("standard", "development", "steps", "steps-development", "quick")

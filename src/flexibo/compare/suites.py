@@ -152,14 +152,14 @@ DEVELOPMENT_PROBLEMS = (
 """Problems for tuning: other surfaces, other functions, and other tables or columns than those of the judge."""
 
 STEPS_PROBLEMS = (
-    *(f"lcbench-{task.number}" for task in lcbench.JUDGE),
+    *(lcbench.FAMILY.full_name({"task": task.number}) for task in lcbench.JUDGE),
     "nb201-imagenet-proxy",
     *("crossing-curves", "crossing-curves:function=3", "noise-proxy", "noise-proxy:function=3"),
 )
 """The judge of steps and proxies: nothing is tuned on these problems."""
 
 STEPS_DEVELOPMENT_PROBLEMS = (
-    *(f"lcbench-{task.number}" for task in lcbench.DEVELOPMENT),
+    *(lcbench.FAMILY.full_name({"task": task.number}) for task in lcbench.DEVELOPMENT),
     "nb201-cifar100-proxy",
     *("clear-curves:function=2", "crossing-curves:function=2", "noise-proxy:function=2"),
 )

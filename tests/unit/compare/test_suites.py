@@ -160,7 +160,7 @@ class TestSteps:
             [
                 FAMILIES[base].parsed(given)
                 for base, _, given in (name.partition(":") for name in suite.problems)
-                if FAMILIES[base].parameters
+                if "function" in FAMILIES[base].parameters
             ]
             for suite in (self.judge, self.development)
         ]

@@ -26,7 +26,15 @@ import numpy as np
 
 from flexibo._internal.arrays import FloatArray
 from flexibo.compare.candidates import around_the_best
-from flexibo.compare.problems.base import Curve, Family, Problem, true_front, typical_designs, worst_of_interest
+from flexibo.compare.problems.base import (
+    Curve,
+    Family,
+    Problem,
+    ProblemParameter,
+    true_front,
+    typical_designs,
+    worst_of_interest,
+)
 from flexibo.compare.problems.datasets import VARIABLE, data_folder
 from flexibo.errors import InvalidValueError, missing_extra
 from flexibo.objectives import Objective
@@ -98,6 +106,7 @@ DEVELOPMENT = (
     TabularTask(167185, "cnae-9", 856, 9),
     TabularTask(168329, "helena", 27, 100),
 )
+DEFAULT_TASK = 167104
 
 
 def lcbench_problem(task: TabularTask, *, surrogate: Surrogate | None = None) -> Problem:
@@ -115,7 +124,7 @@ def lcbench_problem(task: TabularTask, *, surrogate: Surrogate | None = None) ->
     front = true_front(values(around_the_best(SPACE, values)))
     reference = worst_of_interest(values(typical_designs(SPACE)), front)
     return Problem(
-        name=f"lcbench-{task.number}",
+        name=FAMILY.full_name({"task": task.number}),
         summary=f"Perceptrons on {task.dataset}: error after {EPOCHS} epochs and size",
         space=SPACE,
         objectives=(Objective("balanced_error"), Objective("log10_multiply_adds")),
@@ -245,9 +254,19 @@ def _read_surrogate(folder: Path, task: int) -> Surrogate:
     return predicted
 
 
-def _family(task: TabularTask) -> Family:
-    summary = f"LCBench's perceptrons on {task.dataset}: error after {EPOCHS} epochs, with its curve, and size"
-    return Family(f"lcbench-{task.number}", summary, partial(lcbench_problem, task), group="curves")
+def _made(*, task: int = DEFAULT_TASK) -> Problem:
+    chosen = next((one for one in (*JUDGE, *DEVELOPMENT) if one.number == task), None)
+    if chosen is None:
+        known = ", ".join(str(one.number) for one in (*DEVELOPMENT, *JUDGE))
+        raise InvalidValueError(f"Parameter 'task' of 'lcbench' is {task}; it must be one of {known}.")
+    return lcbench_problem(chosen)
 
 
-FAMILIES: tuple[Family, ...] = tuple(map(_family, (*JUDGE, *DEVELOPMENT)))
+FAMILY = Family(
+    "lcbench",
+    f"LCBench's perceptrons on tabular data: error after {EPOCHS} epochs, with its curve, and size",
+    _made,
+    {"task": ProblemParameter(DEFAULT_TASK, "the number of the task at OpenML", 1, 1e6)},
+    "curves",
+)
+FAMILIES: tuple[Family, ...] = (FAMILY,)

@@ -11,6 +11,7 @@ from flexibo.compare import candidates
 from flexibo.compare.problems import lcbench
 from flexibo.compare.problems.base import Problem
 from flexibo.compare.problems.lcbench import DEVELOPMENT, EPOCHS, JUDGE, TabularTask, lcbench_problem, multiply_adds
+from flexibo.compare.problems.table import find_problem
 from flexibo.errors import InvalidValueError, MissingExtraError
 
 TASK = TabularTask(1, "toy", 10, 2)
@@ -71,6 +72,11 @@ def test_the_size_is_a_power_of_ten(problem: Problem) -> None:
 def test_no_task_is_used_both_for_development_and_for_judging() -> None:
     numbers = [task.number for task in (*JUDGE, *DEVELOPMENT)]
     assert len(set(numbers)) == len(numbers) == 22
+
+
+def test_an_unknown_task_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(InvalidValueError, match=r"'task' of 'lcbench' is 7; .*167104.*189906"):
+        find_problem("lcbench:task=7")
 
 
 def test_a_missing_surrogate_says_where_it_can_be_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
