@@ -62,6 +62,21 @@ def test_the_default_method_asks_what_it_has_always_asked_in_a_space_too_large_t
     check("flexibo, large space", questions("flexibo", space=space, n_initial=4, candidates=40))
 
 
+def test_the_default_method_goes_as_far_as_it_has_always_gone() -> None:
+    study = Study(SPACE, [Objective("error", steps=9), Objective("joules")], seed=11, n_initial=4)
+    asked = []
+    while len(asked) < 20 and (evaluation := study.ask()):
+        value, cost = answer(evaluation.objective, evaluation.design)
+        start, stop = evaluation.start, evaluation.stop
+        asked.append(f"{evaluation.objective} {evaluation.design['width']}{evaluation.design['kind']} {start}-{stop}")
+        reports = [(s, value + 9.0 / s - 1.0) for s in (1, 3) if stop is not None and start < s < stop]
+        late = 0.0 if stop is None else 9.0 / stop - 1.0
+        study.tell(
+            evaluation, value + late, cost=cost * (1.0 if stop is None else (stop - start) / 9.0), reports=reports
+        )
+    check("flexibo, with steps", asked)
+
+
 def check(name: str, asked: list[str]) -> None:
     known = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
     if os.environ.get("FLEXIBO_REWRITE_GOLDEN"):

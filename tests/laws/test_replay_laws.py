@@ -58,6 +58,37 @@ def test_a_replayed_study_equals_the_live_one(actions: list[str], seed: int) -> 
     assert again.ask() == live.ask()
 
 
+@settings(max_examples=examples(4), deadline=None)
+@given(st.lists(st.sampled_from(["tell", "tell", "tell", "fail", "release", "hold"]), max_size=9), st.integers(0, 99))
+def test_a_replayed_study_with_steps_equals_the_live_one(actions: list[str], seed: int) -> None:
+    objectives = [Objective("f", steps=9, options=["x", "k"]), Objective("g")]
+    storage = MemoryStorage()
+    live = Study(SPACE, objectives, n_initial=2, seed=seed, budget=60, storage=storage, candidates=30)
+    for step, action in enumerate(["tell"] * 4 + actions):
+        evaluation = live.ask()
+        if evaluation is None:
+            break
+        start, stop = evaluation.start, evaluation.stop
+        reports = [(s, 1.0 / s + step) for s in range(start + 1, stop)] if stop is not None else []
+        if action == "tell":
+            live.tell(evaluation, 0.1 * step + 0.2, cost=1.0 if stop is None else stop - start, reports=reports)
+        elif action == "fail":
+            live.fail(evaluation, "broken", cost=0.5, reports=reports[:2])
+        elif action == "release":
+            live.release(evaluation)
+    copy = MemoryStorage()
+    copy.commit(0, lambda none: storage.read())
+    for worker, sign in storage.workers().items():
+        copy.sign(worker, sign)
+    again = Study(SPACE, objectives, n_initial=2, seed=seed, budget=60, storage=copy, candidates=30)
+    assert again.events == live.events
+    assert again.spent == live.spent
+    for evaluation in live.history.asked:
+        assert again.curve(evaluation.design, "f") == live.curve(evaluation.design, "f")
+    assert again.front() == live.front()
+    assert again.ask() == live.ask()
+
+
 @settings(max_examples=examples(5), deadline=None)
 @given(st.integers(0, 1000))
 def test_events_survive_json(seed: int) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.belief.levels import with_levels
+from flexibo.surrogates import GaussianProcess
 from flexibo.surrogates.level_process import LevelHyperparameters, LevelProcess, _LevelLoss, _LevelPrior
 
 LEVELS = 4
@@ -42,16 +43,18 @@ def test_means_deviations_and_covariances_are_those_of_a_dense_process() -> None
     new = with_levels(rng.random((6, 3)), np.array([3, 3, 3, 0, 1, 2]), LEVELS)
     K = covariance(X, X) + np.diag(GIVEN.own[level])
     inverse, k = np.linalg.inv(K), covariance(new, X)
-    z = (y - y.mean()) / y.std()
+    last = y[level == LEVELS - 1]  # the latest reading of each design
+    y0, unit = last.mean(), last.std()
+    z = (y - y0) / unit
     rest = covariance(new, new) - k @ inverse @ k.T
     own = np.array([0.0, 0.0, 0.0, *GIVEN.own[:3]])  # what a reading of an early level would have of its own
     mean, deviation = model.predict(new)
-    assert mean == pytest.approx(y.mean() + y.std() * (k @ inverse @ z), abs=1e-8)
-    assert deviation == pytest.approx(y.std() * np.sqrt(rest.diagonal() + own), abs=1e-8)
-    assert model.covariance(new, new[:2]) == pytest.approx(y.var() * rest[:, :2], abs=1e-8)
+    assert mean == pytest.approx(y0 + unit * (k @ inverse @ z), abs=1e-8)
+    assert deviation == pytest.approx(unit * np.sqrt(rest.diagonal() + own), abs=1e-8)
+    assert model.covariance(new, new[:2]) == pytest.approx(unit**2 * rest[:, :2], abs=1e-8)
     sign, log_determinant = np.linalg.slogdet(K)
     assert sign == 1.0
-    evidence = -0.5 * (z @ inverse @ z + log_determinant + len(y) * np.log(2.0 * np.pi)) - len(y) * np.log(y.std())
+    evidence = -0.5 * (z @ inverse @ z + log_determinant + len(y) * np.log(2.0 * np.pi)) - len(y) * np.log(unit)
     assert model.log_evidence == pytest.approx(evidence, abs=1e-8)
 
 
@@ -63,16 +66,31 @@ def test_appended_readings_are_as_if_they_had_been_there() -> None:
     assert half.posterior is not None
     assert whole.posterior is not None
     assert half.posterior.factor == pytest.approx(whole.posterior.factor, abs=1e-12)
-    assert half.posterior.location == pytest.approx(y[:20].mean())
+    assert half.posterior.location != whole.posterior.location
 
 
 @pytest.mark.parametrize("noisy", [False, True])
 def test_the_slopes_of_the_likelihood_are_its_differences(noisy: bool) -> None:
     X, y, _ = data()
-    prior = _LevelPrior.of(2, LEVELS, noisy=noisy)
-    loss = _LevelLoss(X, y, GROUPS, LEVELS, prior)
+    prior = _LevelPrior.of(LEVELS, noisy=noisy)
+    last = with_levels(X[:, :3], np.full(len(X), LEVELS - 1), LEVELS)  # the covariance of the designs alone
+    loss = _LevelLoss(covariance(last, last), X[:, 3:], y, prior)
     theta = prior.mean + np.random.default_rng(1).normal(0.0, 0.3, len(prior.mean))
     found = loss(theta)[1]
     steps = 1e-5 * np.eye(len(theta))
     differences = [(loss(theta + step)[0] - loss(theta - step)[0]) / 2e-5 for step in steps]
     assert found == pytest.approx(differences, rel=1e-4, abs=1e-4)
+
+
+def test_readings_of_the_last_level_alone_are_modelled_as_without_levels() -> None:
+    X, y, level = data()
+    whole = level == LEVELS - 1
+    rng = np.random.default_rng(3)
+    model = LevelProcess(LEVELS).fit(X[whole], y[whole], groups=np.array([0, 1, 1, 2, 3, 4]), rng=rng)
+    plain = GaussianProcess(noise=1e-6, scatter=1.0, restarts=0)
+    plain = plain.fit(X[whole, :3], y[whole], groups=GROUPS, rng=np.random.default_rng(3))
+    new = rng.random((5, 3))
+    for found, wanted in zip(
+        model.predict(with_levels(new, np.full(5, LEVELS - 1), LEVELS)), plain.predict(new), strict=True
+    ):
+        assert found == pytest.approx(wanted, abs=1e-8)

@@ -19,8 +19,9 @@ from flexibo.history import History
 from flexibo.surrogates import Refits, Surrogate, joint
 from flexibo.surrogates.refits import refit_count
 
-SHRINKAGE = 4.0  # a scale counts as if this many more designs had been read with a scale of 1
-WIDEST = 4.0  # the most that the deviations of two neighbouring levels differ by
+SHRINKAGE = 1.0  # a scale counts as if this many more designs had been read with a scale of 1
+DOUBT = 2.0  # a correlation counts as if this many more curves were known to their end, with a correlation of 0
+WIDEST = 30.0  # the most that the deviations of two neighbouring levels differ by
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class LevelModel:
     model: Surrogate
     stops: tuple[int, ...]
     resumable: bool = True
+    complete: int = 1_000_000  # how many designs were read at the last level and at an earlier one
 
     def at(self, X: FloatArray, level: int) -> FloatArray:
         """Encoded designs (m, d) with the columns of a level (m, d + L - 1)."""
@@ -43,14 +45,16 @@ class LevelModel:
         """How far (m,) what would be read at a level moves the loss at the last one, of designs X (m, d).
 
         It is the correlation of the two, given everything read: a reading that is one of its standard deviations
-        higher than expected makes the last loss that many of its own higher.
+        higher than expected makes the last loss that many of its own higher. It is trusted as far as curves are known
+        to their end.
         """
         if level == len(self.stops) - 1 or not len(X):
             return np.ones(len(X))
         here, last = self.at(X, level), self.at_last(X)
         covariance = joint(self.model).covariance(here, last).diagonal()
         scale = self.model.predict(here)[1] * self.model.predict(last)[1]
-        return np.clip(np.divide(covariance, scale, out=np.zeros(len(X)), where=scale > 0.0), 0.0, 1.0)
+        found = np.clip(np.divide(covariance, scale, out=np.zeros(len(X)), where=scale > 0.0), 0.0, 1.0)
+        return np.asarray(found * self.complete / (self.complete + DOUBT))
 
 
 def with_levels(X: FloatArray, level: IntArray, count: int) -> FloatArray:
@@ -81,7 +85,9 @@ def level_model(history: History, j: int, refits: Refits, *, sure: bool = False)
     y = mapped(losses, level, location, scale, sign)
     X = with_levels(designs.encoded(objective.depends_on), level, len(stops))
     groups = level_groups(history.space.groups(objective.depends_on), len(stops))
-    return LevelModel(refits.model(X, y, groups=groups, sure=sure), objective.stops, objective.resumable)
+    whole = len(set(keys[level == len(stops) - 1].tolist()) & set(keys[level < len(stops) - 1].tolist()))
+    model = refits.model(X, y, groups=groups, sure=sure)
+    return LevelModel(model, objective.stops, objective.resumable, whole)
 
 
 def level_maps(keys: KeyArray, level: IntArray, losses: FloatArray, count: int) -> tuple[FloatArray, FloatArray, int]:

@@ -132,6 +132,7 @@ class ScoringMethod(Method):
         step: Updates what it remembers from question to question; its candidates must be fixed.
         ending: What it does when nothing scores.
         joint_draws: Whether it needs a surrogate that draws jointly.
+        how_far: Tells the step to which a candidate is measured in a bundle, by their places; None for the last step.
     """
 
     surrogate: str = "gp-plain"
@@ -143,6 +144,7 @@ class ScoringMethod(Method):
     step: Step | None = field(default=None, repr=False)
     ending: Ending = Ending()
     joint_draws: bool = False
+    how_far: Callable[[Belief, int, int], int | None] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

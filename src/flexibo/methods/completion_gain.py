@@ -38,7 +38,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -46,12 +47,14 @@ from flexibo._internal.arrays import BoolArray, FloatArray, IntArray
 from flexibo.belief.belief import Belief
 from flexibo.methods.base import Candidates, Constraints, Ending, ScoringMethod
 from flexibo.methods.flexibo import region_gain
+from flexibo.methods.how_far import NODES, Looks, looks
 from flexibo.pareto import hypervolume, hypervolumes, improvements
 from flexibo.pareto.goals import Goals
 from flexibo.pareto.region import pareto_region
 
 NEGLIGIBLE = 1e-4  # if nothing is expected to add more than this share of the front's volume, the models are doubted
 DOUBT = 2.0  # where models are doubted, the boxes are this many times as wide
+SHORTLIST = 64  # the candidates of the best rates of which it is computed how far they are measured
 LATER = 0.5  # the weight of a part that is not the first one: for workers that cannot measure that
 REACH = math.sqrt(3.0)  # outcomes end at this many standard deviations
 MOST_IN_A_GRID = 3  # with more quantities than this, outcomes lie on the axes
@@ -67,9 +70,13 @@ def completion_gain(belief: Belief, rng: np.random.Generator) -> FloatArray:
     gains[rows], effects[rows] = _completions(belief, rows)
     if (belief.success * gains).max(initial=0.0) < NEGLIGIBLE * hypervolume(belief.front(), belief.reference):
         return _doubting_gain(belief, rng)
-    shares, order = np.where(parts, belief.thetas, 0.0), _order(belief, parts, gains, effects)
+    shares = np.where(parts, belief.thetas, 0.0)
+    far = _how_far(belief, parts, gains)
+    order = _order(belief, parts, gains, effects, far)
     total = (shares * _reached(belief, parts, order)).sum(axis=1)
     rates = np.divide(gains, total, out=np.zeros_like(gains), where=total > 0.0)
+    for found in far:
+        rates[found.rows] *= found.looks.lift
     weights = np.where(np.arange(parts.shape[1]) == order[:, :1], 1.0, LATER)
     return np.asarray(rates[:, None] * shares * weights)
 
@@ -80,7 +87,71 @@ def missing_parts(belief: Belief) -> BoolArray:
     return np.asarray(unknown & belief.open)
 
 
-def _order(belief: Belief, parts: BoolArray, gains: FloatArray, effects: FloatArray) -> IntArray:
+@dataclass(frozen=True, slots=True)
+class _Far:
+    """How far the most promising candidates, some rows (r,), are measured in the one objective of a bundle."""
+
+    bundle: int
+    rows: IntArray
+    looks: Looks
+
+
+def _how_far(belief: Belief, parts: BoolArray, gains: FloatArray) -> list[_Far]:
+    """How far the candidates of the best rates are measured in each objective with steps; none without such."""
+    found = []
+    for b, bundle in enumerate(belief.bundles):
+        if len(bundle) > 1 or not belief.joints or belief.joints[bundle[0]].levels is None:
+            continue
+        total = np.where(parts, belief.thetas, 0.0).sum(axis=1)
+        rates = np.where(parts[:, b] & (gains > 0.0), gains / np.where(total > 0.0, total, 1.0), 0.0)
+        rows = np.argsort(-rates, kind="stable")[:SHORTLIST]
+        rows = np.sort(rows[rates[rows] > 0.0])
+        if len(rows):
+            found.append(_Far(b, rows, _looks(belief, rows, bundle[0], b, parts)))
+    return found
+
+
+def _looks(belief: Belief, rows: IntArray, j: int, b: int, parts: BoolArray) -> Looks:
+    shares = np.where(parts[rows], belief.thetas[rows], 0.0)
+
+    def after(places: IntArray, r: FloatArray) -> FloatArray:
+        return _given(belief, rows[places], j, r)
+
+    return looks(belief, rows, j, after, part=shares[:, b], others=shares.sum(axis=1) - shares[:, b])
+
+
+def _given(belief: Belief, rows: IntArray, j: int, r: FloatArray) -> FloatArray:
+    """What completing some candidates adds (q, r) after each reading of quantity j at a stop, of correlation r (r,)."""
+    goals = Goals.of(len(belief.limits), belief.optimised, belief.limits)
+    front, unknown = belief.front(), ~belief.known[rows]
+    gains = np.zeros((len(NODES), len(rows)))
+    for pattern in np.unique(unknown, axis=0):
+        columns = np.flatnonzero(pattern).tolist()
+        here = np.flatnonzero((unknown == pattern).all(axis=1))
+        nodes, weights = surprises(len(columns), belief.known.shape[1])
+        # Every reading (q), outcome of what is open (o) and candidate (h) in one table.
+        shape, own = (len(NODES), len(nodes), len(here)), columns.index(j)
+        surprise = np.broadcast_to(nodes.T[:, None, :, None], (len(columns), *shape)).copy()
+        moved = r[here] * NODES[:, None, None] + np.sqrt(1.0 - r[here] ** 2) * nodes[:, own][:, None]
+        surprise[own] = np.clip(moved, -REACH, REACH)
+        every = np.tile(rows[here], len(NODES) * len(nodes))
+        losses = _outcomes(belief, every, columns, surprise.reshape(len(columns), -1))
+        added = _improves(goals, losses, front, belief.reference).reshape(shape)
+        gains[:, here] = np.einsum("o,qoh->qh", weights, added)
+    return gains
+
+
+def how_far(belief: Belief, i: int, b: int) -> int | None:
+    """The step to which candidate i is measured in bundle b; None if that has no steps."""
+    bundle = belief.bundles[b]
+    if len(bundle) > 1 or not belief.joints or belief.joints[bundle[0]].levels is None:
+        return None
+    return int(_looks(belief, np.array([i]), bundle[0], b, missing_parts(belief)).stop[0])
+
+
+def _order(
+    belief: Belief, parts: BoolArray, gains: FloatArray, effects: FloatArray, far: Sequence[_Far] = ()
+) -> IntArray:
     """The bundles (m, b) of each candidate in the order in which they are measured, those that are not missing last.
 
     The part that decides most per price is first. A part decides by how far its quantities move what the design adds,
@@ -88,9 +159,13 @@ def _order(belief: Belief, parts: BoolArray, gains: FloatArray, effects: FloatAr
     """
     moves = np.stack([effects[:, list(bundle)].sum(axis=1) for bundle in belief.bundles], axis=1)
     decides = np.where(parts, moves + (1.0 - belief.chances) * gains[:, None], 0.0)
+    prices = belief.prices.copy()
+    for found in far:  # a look decides less, for less
+        decides[found.rows, found.bundle] *= found.looks.correlation
+        prices[found.rows, found.bundle] *= found.looks.share
     free = np.where(decides > 0.0, np.inf, 0.0)
-    rates = np.where(parts, np.divide(decides, belief.prices, out=free, where=belief.prices > 0.0), -1.0)
-    return np.lexsort((-belief.prices, -rates), axis=1)
+    rates = np.where(parts, np.divide(decides, prices, out=free, where=prices > 0.0), -1.0)
+    return np.lexsort((-prices, -rates), axis=1)
 
 
 def _reached(belief: Belief, parts: BoolArray, order: IntArray) -> FloatArray:
@@ -172,13 +247,13 @@ def _completable(belief: Belief, parts: BoolArray) -> BoolArray:
 
 
 def _outcomes(belief: Belief, rows: IntArray, columns: list[int], surprise: FloatArray) -> FloatArray:
-    """The losses (r, n) of some candidates where each of these columns moved by a multiple of its deviation."""
+    """The losses (r, n) of some candidates where k columns moved by multiples (k,) or (k, r) of their deviations."""
     losses: FloatArray = belief.mu[rows].copy()
-    for j, z in zip(columns, surprise.tolist(), strict=True):
+    for j, z in zip(columns, surprise, strict=True):
         mu, lower, upper = belief.mu[rows, j], belief.lower[rows, j], belief.upper[rows, j]
         width = upper - lower
         unit = np.divide(2.0 * belief.sigma[rows, j], width, out=np.zeros_like(width), where=width > 0.0)
-        losses[:, j] += z * unit * (mu - lower if z < 0.0 else upper - mu)
+        losses[:, j] += z * unit * np.where(z < 0.0, mu - lower, upper - mu)
     return belief.possible(losses)
 
 
@@ -231,6 +306,7 @@ COMPLETION_GAIN = ScoringMethod(
     summary="What completing a design is expected to add to the measured front per cost, with our own models.",
     paper="after Iqbal et al. 2023 (JAIR 77) and Emmerich et al. 2006",
     acquisition=completion_gain,
+    how_far=how_far,
     score="expected to add {} to the front",
     region=True,
     coupled=False,

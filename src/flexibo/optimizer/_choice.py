@@ -67,11 +67,18 @@ def second_best(
 
 
 def explained(
-    request: Request, belief: Belief, allowed: BoolArray, scores: FloatArray, cell: tuple[int, int], measure: str
+    request: Request,
+    belief: Belief,
+    allowed: BoolArray,
+    scores: FloatArray,
+    cell: tuple[int, int],
+    measure: str,
+    *,
+    stop: int | None = None,
 ) -> Evaluation:
     """The question of the chosen cell of a score table (m, b) before its division by theta.
 
-    `measure` is what a score is, for people, with ``{}`` in place of its amount.
+    `measure` is what a score is, for people, with ``{}`` in place of its amount; `stop` the step at which it stops.
     """
     region, gain, price = belief.region, float(scores[cell]), float(belief.prices[cell])
     if gain > 0.0:
@@ -85,6 +92,7 @@ def explained(
         why=f"{why}{share}",
         gain=gain,
         volume=None if region is None else region.volume,
+        stop=stop,
     )
     second = second_best(scores / belief.thetas, belief, allowed, cell)
     if second is None:

@@ -66,10 +66,18 @@ class Request:
         gain: float | None = None,
         volume: float | None = None,
         queued: int | None = None,
+        stop: int | None = None,
     ) -> Evaluation:
-        """The question for the first of the objectives; the others are promised to follow."""
+        """The question for the first of the objectives; the others are promised to follow.
+
+        One with steps is measured to the step `stop`, by default to the last.
+        """
         history, p = self.history, self.history.purchase_of(objectives[0])
-        start, stop = self._way(design, objectives[0])
+        start, last = self._way(design, objectives[0])
+        price = float(self.prices(design).prices[0, p])
+        if last is not None and stop is not None and start < stop < last:
+            price, last = price * (stop - start) / (last - start), stop
+            why = f"{why}; first to step {stop}"
         attempt = history.attempts(p, design) + 1
         if attempt > 1:
             why = f"{why}; attempt {attempt}"
@@ -79,7 +87,7 @@ class Request:
             design=design,
             objective=objectives[0],
             gain=gain,
-            cost=float(self.prices(design).prices[0, p]),
+            cost=price,
             why=why,
             number=len(history.asked),
             yields=tuple(history.names[j] for j in history.purchases[p].members),
@@ -89,7 +97,7 @@ class Request:
             initial=initial,
             queued=queued,
             start=start,
-            stop=stop,
+            stop=last,
         )
 
     def _way(self, design: Design, name: str) -> tuple[int, int | None]:

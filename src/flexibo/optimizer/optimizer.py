@@ -225,7 +225,8 @@ class Optimizer:
         cell = choose(scores / belief.thetas, belief, allowed, rng, fallbacks=fallbacks)  # eq:7, max-acq
         if cell is None:
             return nothing_scores(request.history, belief.price_list, region, method.ending.reason)
-        return explained(request, belief, allowed, scores, cell, method.score)
+        stop = None if method.how_far is None else method.how_far(belief, *cell)
+        return explained(request, belief, allowed, scores, cell, method.score, stop=stop)
 
 
 def _scores(method: ScoringMethod, belief: Belief, rng: np.random.Generator) -> FloatArray:

@@ -33,6 +33,8 @@ DRAWS = 3
 """How many fresh draws of candidates must show no region before the study ends."""
 NEAR = (Candidates.NEAR_FRONT, Candidates.AROUND_BEST)
 """The sources of candidates that include designs near the front."""
+LEVEL_GROWTH = 1.3
+"""The factor by which the readings at all stops of an objective grow between two refits: a reading adds several."""
 CERTIFIED = "certified_error"
 """The stop rule of studies that end when their front is certified."""
 
@@ -191,7 +193,7 @@ class Predictor:
                 make = partial(Refits, seed=seed, growth=choice.growth, possible=possible, memory=self.fits)
                 self._models[j] = make(choice.of(objective))
                 levels = choice.over_levels(objective)
-                self._models[j].over_levels = None if levels is None else make(levels)
+                self._models[j].over_levels = None if levels is None else make(levels, growth=LEVEL_GROWTH)
         return [self._models[j] for j in range(len(history.objectives))]
 
     def _belief_in_pool(self, history: History) -> Belief:

@@ -5,10 +5,11 @@ The covariance is the design kernel times a correlation of levels, plus what a r
     cov[f(x, l), f(x', l')] = variance k(x, x') exp(-sum of gap_k over the k between l and l')
                               + own_l  if x = x' is the same reading and l is not the last level.
 
-All of it is learned from the losses. Levels are correlated the less the more stops are between them, and each gap has
-its own size; `own` is the part of an early loss that says nothing of other designs. Priors: gaps of about a tenth, and
-own parts that shrink from level to level. (Bonilla, Chai, Williams: Multi-task Gaussian Process Prediction, 2007;
-Swersky, Snoek, Adams: Freeze-Thaw Bayesian Optimization, 2014, for the use.)
+The design kernel is that of `GaussianProcess`, learned from the latest reading of each design as if it were the last
+one. Then what belongs to the levels is learned from all readings. Levels are correlated the less the more stops are
+between them, and each gap has its own size; `own` is the part of an early loss that says nothing of other designs.
+Priors: gaps of about a tenth, and own parts that shrink from level to level. (Bonilla, Chai, Williams: Multi-task
+Gaussian Process Prediction, 2007; Swersky, Snoek, Adams: Freeze-Thaw Bayesian Optimization, 2014, for the use.)
 
 A level l of L is encoded by the last L - 1 columns of X: the first l of them are 1, the others 0.
 
@@ -19,24 +20,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
 
 from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo._internal.interrupts import deferred_interrupts
-from flexibo.surrogates._likelihood import HierarchicalPrior
-from flexibo.surrogates.base import dense_groups, is_constant, location_and_scale, training_data, unfitted
-from flexibo.surrogates.kernels import KERNELS, grouped_distances, scaled, squared_distances
+from flexibo.surrogates._prediction_cache import PredictionCache
+from flexibo.surrogates.base import dense_groups, location_and_scale, training_data, unfitted
+from flexibo.surrogates.gaussian_process import GaussianProcess
+from flexibo.surrogates.kernels import KERNELS, scaled, squared_distances
 from flexibo.surrogates.posterior import factorised
 
-MOST_FIT = 160  # readings that hyperparameters are learned from, of whole designs
-MOST_ROWS = 600  # readings that predictions use: beyond that, those of a design that went further are left out first
-SCATTER = 1.0  # see `HierarchicalPrior`
+MOST_FIT = 100  # readings that gaps and own parts are learned from, of whole designs
+MOST_ROWS = 200  # readings that predictions use: beyond that, those of a design that went further are left out first
 GAP = (math.log(0.1), 1.0)  # mean and standard deviation of the logarithm of a gap
 OWN = (math.log(0.02), 1.5)  # of the variance of the own part of the last early level; each earlier one is greater
 OWN_GROWTH = math.log(2.0)  # by this, in the logarithm
-STARTS = (0.03, 0.4)  # gaps from which the searches begin
 LEAST_NOISE = 1e-6
 
 
@@ -49,13 +50,12 @@ class LevelHyperparameters:
     gaps: FloatArray  # (L - 1,)
     own: FloatArray  # (L,): the last is the noise of the last level
 
-    @classmethod
-    def of(cls, theta: FloatArray, options: int, levels: int) -> LevelHyperparameters:
-        """Those that the logarithms theta encode."""
-        values = np.exp(theta)
-        gaps, own = values[options + 1 : options + levels], values[options + levels :]
-        last = [] if len(own) == levels else [LEAST_NOISE]
-        return cls(values[:options], float(values[options]), gaps, np.concatenate([own, last]))
+
+def level_parts(theta: FloatArray, levels: int) -> tuple[FloatArray, FloatArray]:
+    """The gaps (L - 1,) and own parts (L,) whose logarithms are theta; an exact last level has almost none."""
+    values = np.exp(theta)
+    own = values[levels - 1 :]
+    return values[: levels - 1], own if len(own) == levels else np.append(own, LEAST_NOISE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -100,12 +100,15 @@ class LevelProcess:
     Attributes:
         levels: How many levels there are.
         noisy: Whether two readings of the last level differ.
+        scatter: How much the length scales of options differ; see `GaussianProcess`.
         posterior: The process given its readings; None before `fit`.
     """
 
     levels: int
     noisy: bool = False
+    scatter: float = 1.0
     posterior: _Conditioned | None = field(default=None, repr=False, compare=False)
+    _cache: PredictionCache = field(default_factory=PredictionCache, init=False, repr=False, compare=False)
 
     def fit(self, X: FloatArray, y: FloatArray, *, groups: IntArray, rng: np.random.Generator) -> LevelProcess:
         """This process with hyperparameters learned from, and conditioned on, the losses y (s,) of X (s, d + L - 1)."""
@@ -118,7 +121,7 @@ class LevelProcess:
         self, X: FloatArray, y: FloatArray, *, groups: IntArray, hyperparameters: LevelHyperparameters
     ) -> LevelProcess:
         """This process conditioned on the losses y (s,) of X (s, d + L - 1); `groups` are those of the design."""
-        location, scale = location_and_scale(y)
+        location, scale = location_and_scale(y[latest_rows(X, len(groups))])
         return self._conditioned(X, y, groups, hyperparameters, location, scale)
 
     def extend(self, X: FloatArray, y: FloatArray) -> LevelProcess:
@@ -143,6 +146,9 @@ class LevelProcess:
 
     def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The mean (m,) and the standard deviation (m,) of losses; at early levels, of what would be read."""
+        return self._cache.predicted(X, self._predicted)
+
+    def _predicted(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         posterior = self._fitted()
         given, V = posterior.hyperparameters, posterior.solved(X)
         own = np.append(given.own[:-1], 0.0)[posterior.level(X)]
@@ -200,25 +206,26 @@ class LevelProcess:
     def _learned(
         self, X: FloatArray, y: FloatArray, groups: IntArray, rng: np.random.Generator
     ) -> LevelHyperparameters:
-        """The most likely hyperparameters, given the losses y (s,) of X (s, d + L - 1)."""
-        options = int(groups.max(initial=-1)) + 1
-        prior = _LevelPrior.of(options, self.levels, noisy=self.noisy)
-        rows = _whole_designs(X, len(groups), rng)
-        if is_constant(y):
-            return LevelHyperparameters.of(prior.mean, options, self.levels)
-        location, scale = location_and_scale(y)
-        loss = _LevelLoss(X[rows], (y[rows] - location) / scale, groups, self.levels, prior)
+        """Those of the designs from their latest readings, as without levels; then those of the levels from all."""
+        d, rows = len(groups), latest_rows(X, len(groups))
+        is_whole = bool((X[rows, d:] == 1.0).all()) and not self.noisy
+        noise: float | Literal["learned"] = LEAST_NOISE if is_whole else "learned"
+        process = GaussianProcess(noise=noise, scatter=self.scatter, restarts=0, max_exact=None)
+        known = process.fit(X[rows, :d], y[rows], groups=groups, rng=rng).hyperparameters
+        scales = np.array(known.length_scales)
+        prior = _LevelPrior.of(self.levels, noisy=self.noisy)
+        some = _whole_designs(X, d, rng)
+        location, scale = location_and_scale(y[rows])
+        Z = scaled(X[some, :d], scales, groups)
+        k = known.variance * KERNELS["matern52"].correlation(squared_distances(Z, Z))
+        loss = _LevelLoss(k, X[some, d:], (y[some] - location) / scale, prior)
         with deferred_interrupts():  # an interrupted import would leave a broken module behind
             from scipy.optimize import minimize  # half a second to import
 
-        found = []
-        for gap in STARTS:
-            begin = prior.mean.copy()
-            begin[options + 1 : options + self.levels] = math.log(gap)
-            bounds = list(zip(prior.mean - 7.0, prior.mean + 7.0, strict=True))
-            settings = {"ftol": 1e-5, "gtol": 1e-3, "maxiter": 100}
-            found.append(minimize(loss, begin, jac=True, method="L-BFGS-B", bounds=bounds, options=settings))
-        return LevelHyperparameters.of(min(found, key=lambda one: float(one.fun)).x, options, self.levels)
+        bounds = list(zip(prior.mean - 7.0, prior.mean + 7.0, strict=True))
+        settings = {"ftol": 1e-5, "gtol": 1e-3, "maxiter": 60}
+        found = minimize(loss, prior.mean, jac=True, method="L-BFGS-B", bounds=bounds, options=settings)
+        return LevelHyperparameters(scales, known.variance, *level_parts(found.x, self.levels))
 
 
 def between(level: IntArray, other: IntArray, gaps: FloatArray) -> FloatArray:
@@ -228,7 +235,17 @@ def between(level: IntArray, other: IntArray, gaps: FloatArray) -> FloatArray:
     [[0.125], [1.0]]
     """
     place = np.concatenate([[0.0], np.cumsum(gaps)])
-    return np.asarray(np.exp(-np.abs(place[level][:, None] - place[other][None, :])))
+    correlations = np.exp(-np.abs(place[:, None] - place))
+    return np.asarray(correlations[np.ix_(level, other)])
+
+
+def latest_rows(X: FloatArray, d: int) -> IntArray:
+    """The rows of X (s, d + L - 1) that are the reading of a design at its highest level, in order."""
+    level = X[:, d:].sum(axis=1)
+    _, design = np.unique(X[:, :d], axis=0, return_inverse=True)
+    highest = np.full(int(design.max()) + 1, -1.0)
+    np.maximum.at(highest, design.reshape(-1), level)
+    return np.flatnonzero(level == highest[design.reshape(-1)])
 
 
 def used_rows(X: FloatArray, d: int, most: int) -> IntArray:
@@ -238,13 +255,10 @@ def used_rows(X: FloatArray, d: int, most: int) -> IntArray:
     """
     if len(X) <= most:
         return np.arange(len(X))
-    level = X[:, d:].sum(axis=1)
-    _, design = np.unique(X[:, :d], axis=0, return_inverse=True)
-    highest = np.full(int(design.max()) + 1, -1.0)
-    np.maximum.at(highest, design.reshape(-1), level)
-    is_last = level == highest[design.reshape(-1)]
+    is_superseded = np.ones(len(X), dtype=bool)
+    is_superseded[latest_rows(X, d)] = False
     # The latest reading of each design first, then by level, then the newest.
-    order = np.lexsort((-np.arange(len(X)), -level, ~is_last))
+    order = np.lexsort((-np.arange(len(X)), -X[:, d:].sum(axis=1), is_superseded))
     return np.sort(order[:most])
 
 
@@ -262,57 +276,43 @@ def _whole_designs(X: FloatArray, d: int, rng: np.random.Generator) -> IntArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _LevelPrior:
-    """A normal density of theta: length scales and variance as of other processes, then gaps and own parts."""
+    """Normal densities of the logarithms of gaps and own parts."""
 
-    designs: HierarchicalPrior
     mean: FloatArray
-    deviation: FloatArray  # of the entries beyond those of the designs
+    deviation: FloatArray
 
     @classmethod
-    def of(cls, options: int, levels: int, *, noisy: bool) -> _LevelPrior:
-        designs = HierarchicalPrior.of(options, scatter=SCATTER, with_noise=False)
+    def of(cls, levels: int, *, noisy: bool) -> _LevelPrior:
         own = [OWN[0] + OWN_GROWTH * (levels - 2 - level) for level in range(levels - 1)]
         own += [OWN[0] - OWN_GROWTH] if noisy else []
-        mean = np.concatenate([designs.mode(), [GAP[0]] * (levels - 1), own])
-        return cls(designs, mean, np.array([GAP[1]] * (levels - 1) + [OWN[1]] * len(own)))
+        return cls(np.array([GAP[0]] * (levels - 1) + own), np.array([GAP[1]] * (levels - 1) + [OWN[1]] * len(own)))
 
     def penalised(self, theta: FloatArray, value: float, gradient: FloatArray) -> tuple[float, FloatArray]:
         """A loss at theta and its gradient, with the prior's added."""
-        first = len(theta) - len(self.deviation)
-        value, of_designs = self.designs.penalised(theta[:first], value, gradient[:first])
-        away = (theta[first:] - self.mean[first:]) / self.deviation
-        rest = gradient[first:] + away / self.deviation
-        return value + 0.5 * float(away @ away), np.concatenate([of_designs, rest])
+        away = (theta - self.mean) / self.deviation
+        return value + 0.5 * float(away @ away), gradient + away / self.deviation
 
 
 class _LevelLoss:
-    """The negative log posterior density of theta, and its gradient."""
+    """The negative log posterior density of theta, and its gradient, given the covariance k (s, s) of the designs."""
 
-    def __init__(self, X: FloatArray, z: FloatArray, groups: IntArray, levels: int, prior: _LevelPrior) -> None:
-        s, d = len(z), len(groups)
-        self._z, self._levels, self._prior = z, levels, prior
-        self._distances = grouped_distances(X[:, :d], groups, np.arange(s * s)).reshape(-1, s, s)
-        self._level = np.rint(X[:, d:].sum(axis=1)).astype(np.int64)
+    def __init__(self, k: FloatArray, columns: FloatArray, z: FloatArray, prior: _LevelPrior) -> None:
+        self._k, self._z, self._prior, self._levels = k, z, prior, columns.shape[1] + 1
+        self._level = np.rint(columns.sum(axis=1)).astype(np.int64)
         low, high = (f(self._level[:, None], self._level[None, :]) for f in (np.minimum, np.maximum))
-        self._crosses = np.stack([(low <= k) & (k < high) for k in range(levels - 1)]).astype(float)
+        gaps = range(self._levels - 1)
+        self._crosses = np.stack([((low <= k) & (k < high)).ravel() for k in gaps]).astype(float)
 
     def __call__(self, theta: FloatArray) -> tuple[float, FloatArray]:
-        options = len(self._distances)
-        given = LevelHyperparameters.of(theta, options, self._levels)
-        weights = np.exp(-2.0 * theta[:options])
-        r2 = np.tensordot(weights, self._distances, axes=1)
-        k, slope = KERNELS["matern52"].with_slope(r2)
-        R = given.variance * between(self._level, self._level, given.gaps)
-        smooth, own = k * R, given.own[self._level]
-        factor, _ = factorised(lambda jitter: smooth + np.diag(own + jitter * given.variance))
+        gaps, own = level_parts(theta, self._levels)
+        smooth, spread = self._k * between(self._level, self._level, gaps), float(self._k.diagonal().max())
+        factor, _ = factorised(lambda jitter: smooth + np.diag(own[self._level] + jitter * spread))
         alpha = cho_solve((factor, True), self._z, check_finite=False)
         value = 0.5 * float(self._z @ alpha) + float(np.log(factor.diagonal()).sum())
         value += 0.5 * len(self._z) * math.log(2.0 * math.pi)
+        # The gradient is -1/2 sum_ij W_ij dK_ij.
         W = np.outer(alpha, alpha) - cho_solve((factor, True), np.eye(len(self._z)), check_finite=False)
-        of_smooth = W * smooth
-        by_scales = weights * np.einsum("gij,ij->g", self._distances, W * R * slope)
-        by_gaps = 0.5 * given.gaps * np.einsum("kij,ij->k", self._crosses, of_smooth)
-        own_count = len(theta) - options - self._levels
-        by_own = -0.5 * given.own * np.bincount(self._level, W.diagonal(), minlength=self._levels)
-        gradient = np.concatenate([by_scales, [-0.5 * of_smooth.sum()], by_gaps, by_own[:own_count]])
+        by_gaps = 0.5 * gaps * (self._crosses @ (W * smooth).ravel())
+        by_own = -0.5 * own * np.bincount(self._level, W.diagonal(), minlength=self._levels)
+        gradient = np.concatenate([by_gaps, by_own[: len(theta) - len(gaps)]])
         return self._prior.penalised(theta, value, gradient)

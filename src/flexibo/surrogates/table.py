@@ -34,8 +34,8 @@ class SurrogateChoice:
         """The unfitted surrogate of an objective over its stops; None if only the last step is modelled."""
         if not self.has_levels or len(objective.stops) < 2:
             return None
-        process = LevelProcess(len(objective.stops), objective.noisy)
-        return Averaged((process, Warped(process)))
+        processes = [LevelProcess(len(objective.stops), objective.noisy, scatter) for scatter in SCATTERS]
+        return Averaged((*processes, *(Warped(process) for process in processes)))
 
     def possible(self, objective: Objective) -> PossibleLosses:
         """The losses of an objective that are predicted."""
