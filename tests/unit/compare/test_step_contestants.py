@@ -12,7 +12,12 @@ from flexibo.compare.problems.table import find_problem
 from flexibo.compare.rivals.step_rival import Rung, StepRivalEntry, StepSetting
 from flexibo.compare.runs import Allowance
 from flexibo.compare.single_run import run
-from flexibo.compare.step_contestants import StepRivalContestant, described_with_steps, enter_with_steps
+from flexibo.compare.step_contestants import (
+    StepRivalContestant,
+    StudyWithSteps,
+    described_with_steps,
+    enter_with_steps,
+)
 from flexibo.errors import InvalidValueError
 
 PAID = Allowance(budget=3.0, from_scratch=True)
@@ -113,6 +118,27 @@ def test_a_problem_without_steps_is_refused() -> None:
 def test_a_method_with_steps_describes_the_objective_with_its_steps() -> None:
     described = described_with_steps(find_problem("clear-curves"))
     assert [objective.stops for objective in described] == [(), (1, 3, 9, 27)]
+
+
+def test_a_study_with_steps_learns_the_values_on_the_way() -> None:
+    problem = find_problem("clear-curves")
+    contestant, metered = enter_with_steps(problem, "random/steps", seed=0, budget=1e3), MeteredProblem(problem, seed=0)
+    assert isinstance(contestant, StudyWithSteps)
+    far = []
+    for _ in range(12):
+        suggestion = contestant.ask(1e3)
+        assert suggestion is not None
+        (objective,), design = suggestion.objectives, problem.space.design(suggestion.design)
+        assert (suggestion.stop is not None) == (objective == "f2")
+        contestant.tell([metered.measure(design, objective, suggestion.stop)])
+        far += [(design, suggestion.stop)] if suggestion.stop else []
+    assert far
+    for design, stop in far:
+        curve = problem.curves["f2"].values(problem.space.designs([design]))[0]
+        known = contestant.study.curve(design, "f2")
+        assert len(known) >= (stop or 0) > 0
+        assert all(value == pytest.approx(curve[step - 1]) for step, value in known)
+    assert contestant.study.history.spent == pytest.approx(metered.spent)
 
 
 def test_names_with_steps_are_methods_and_rivals_with_steps_are_rivals() -> None:
