@@ -30,6 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--again", type=int, default=32)
     parser.add_argument("--limit", type=int)
     parser.add_argument("--epochs", type=int)
+    parser.add_argument("--size", default="")
+    parser.add_argument("--encoder", type=Path)
+    parser.add_argument("--augment", action="store_true")
     parser.add_argument("--models", type=Path)
     parser.add_argument("--meter", default="auto")
     parser.add_argument("--knobs", action="append", default=[], metavar="NAME")
@@ -42,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(arguments)
-    chosen = ("platform", "dataset", "limit", "epochs", "models", "meter", "seed")
+    chosen = ("platform", "dataset", "limit", "epochs", "size", "encoder", "augment", "models", "meter", "seed")
     settings = {"knobs": tuple(given.knobs), "allow_gpu": given.allow_gpu}
     request = SystemRequest(given.system, given.data, **{name: getattr(given, name) for name in chosen}, **settings)
     try:
