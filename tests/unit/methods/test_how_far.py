@@ -45,10 +45,10 @@ def answered(study: Study, evaluation: Evaluation) -> None:
 
 def test_a_study_looks_at_early_stops_and_continues_what_is_worth_it() -> None:
     study = Study(
-        {"x": (0.0, 1.0)}, [Objective("error", steps=27), "joules"], budget=270, seed=2, n_initial=3, candidates=60
+        {"x": (0.0, 1.0)}, [Objective("error", steps=27), "joules"], budget=270, seed=2, n_initial=3, candidates=30
     )
     ways = []
-    while (evaluation := study.ask()) and len(study.history.asked) < 40:
+    while (evaluation := study.ask()) and len(study.history.asked) < 22:
         if evaluation.objective == "error" and not evaluation.initial:
             ways.append((evaluation.start, evaluation.stop))
             assert evaluation.start == study.history.reached(evaluation.design, "error")
@@ -61,7 +61,7 @@ def test_a_study_looks_at_early_stops_and_continues_what_is_worth_it() -> None:
 
 def test_what_cannot_resume_pays_for_a_look_again() -> None:
     objective = Objective("error", steps=27, resumable=False)
-    study = Study({"x": (0.0, 1.0)}, [objective, "joules"], budget=270, seed=2, n_initial=3, candidates=60)
-    while (evaluation := study.ask()) and len(study.history.asked) < 24:
+    study = Study({"x": (0.0, 1.0)}, [objective, "joules"], budget=270, seed=2, n_initial=3, candidates=30)
+    while (evaluation := study.ask()) and len(study.history.asked) < 12:
         assert evaluation.start == 0
         answered(study, evaluation)
