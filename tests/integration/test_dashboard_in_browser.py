@@ -351,7 +351,8 @@ def test_learning_curves_are_drawn_where_an_objective_has_steps(chrome: Browser,
     said(chrome, "Why these evaluations")
     assert chrome.run(f"return {section}.getClientRects().length") == 0
     objectives = [Objective("error", steps=[3, 9], unit="%"), "joules"]
-    with Study({"x": [1, 2, 3, 4]}, objectives, storage=url, seed=0, n_initial=3) as study, dashboard(url) as running:
+    settings: Any = {"seed": 0, "n_initial": 3, "method": "random"}
+    with Study({"x": [1, 2, 3, 4]}, objectives, storage=url, **settings) as study, dashboard(url) as running:
         opened(chrome, running)
         said(chrome, "No step was reported yet.")
         for number in range(3):

@@ -51,6 +51,7 @@ SAYS = {
     "howto/trackers.md": ["the board has too little memory"],
     "howto/use-recorded-data.md": ["filters=256", "filters=16"],
     "parallel.md": ["of 900", "filters=128"],
+    "tutorials/steps.md": ["designs were trained, to these epochs: [27, ", "trainings were resumed", "epoch 10:"],
 }
 """What running a page must print, where that is worth a check."""
 
