@@ -207,7 +207,7 @@ def test_a_function_with_steps_travels_to_other_processes(checkpoints: Checkpoin
 
 
 def test_it_is_measured_by_a_study_only(checkpoints: Checkpoints) -> None:
-    with pytest.raises(InvalidValueError, match="'error' has steps; measure it with a study"):
+    with pytest.raises(InvalidValueError, match="'error' has steps"):
         StepMeasure(trained, ERROR, checkpoints)(ASKED.design)
 
 

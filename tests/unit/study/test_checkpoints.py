@@ -49,7 +49,7 @@ def test_a_run_gives_steps_to_functions_of_objectives_that_have_them() -> None:
 def test_checkpoints_are_beside_a_file_or_where_the_user_wants_them_or_temporary(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'study.db'}"
     study = opened(url)
-    with pytest.raises(InvalidValueError, match="Nothing was asked yet"):
+    with pytest.raises(InvalidValueError, match="asked yet"):
         study.checkpoint({"x": 0.5}, "error")
     evaluation = asked(study)
     folder = study.checkpoint(evaluation.design, "error")

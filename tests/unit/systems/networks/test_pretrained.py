@@ -278,9 +278,7 @@ def test_a_pickle_that_does_more_than_hold_tensors_is_refused(folder: Path) -> N
 
 def test_missing_files_are_named(folder: Path) -> None:
     fails(folder, MissingDataError, r"^There is neither model.safetensors nor pytorch_model.bin in ")
-    with pytest.raises(
-        MissingDataError, match=r"^There is no .*nowhere/config.json; give the folder of a BERT encoder"
-    ):
+    with pytest.raises(MissingDataError, match=r"nowhere/config.json; .* a BERT encoder"):
         size_of(folder / "nowhere")
 
 
@@ -315,9 +313,7 @@ def test_a_damaged_configuration_is_refused(folder: Path) -> None:
 
 
 def test_the_vocabulary_is_a_text_or_a_tokenizer(folder: Path) -> None:
-    with pytest.raises(
-        MissingDataError, match=r"^There is neither vocab.txt nor tokenizer.json in .*; an encoder needs"
-    ):
+    with pytest.raises(MissingDataError, match=r"neither vocab.txt nor tokenizer.json in "):
         vocabulary_file(folder)
     (folder / "tokenizer.json").touch()
     assert vocabulary_file(folder).name == "tokenizer.json"
