@@ -92,7 +92,7 @@ def test_a_model_is_fetched_from_the_worker_that_has_it(tmp_path: Path, ssh: Pat
 
 def test_a_host_without_models_or_without_a_route_is_one_sentence(tmp_path: Path, ssh: Path) -> None:
     assert models_of(RemoteFolder("board", str(tmp_path / "nowhere")), **STUDY) == []
-    with pytest.raises(MachineError, match=r"no route to moon.$"):
+    with pytest.raises(MachineError, match=r"route to moon.$"):
         models_of(RemoteFolder("moon", "models"), **STUDY)
 
 
