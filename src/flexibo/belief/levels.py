@@ -10,6 +10,8 @@ logarithms, which keeps the sign. A map is learned from the first r readings, r 
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +22,8 @@ from flexibo.surrogates import Refits, Surrogate, joint
 from flexibo.surrogates.refits import refit_count
 
 SHRINKAGE = 1.0  # a scale counts as if this many more designs had been read with a scale of 1
-DOUBT = 2.0  # a correlation counts as if this many more curves were known to their end, with a correlation of 0
+BEST = 6  # the least number of designs among which early and last losses are compared: the best half of more
+FEWEST = 4  # with fewer curves that are known to their end, nothing early is trusted
 WIDEST = 30.0  # the most that the deviations of two neighbouring levels differ by
 
 
@@ -31,7 +34,7 @@ class LevelModel:
     model: Surrogate
     stops: tuple[int, ...]
     resumable: bool = True
-    complete: int = 1_000_000  # how many designs were read at the last level and at an earlier one
+    trust: tuple[float, ...] = ()  # the greatest correlation of each level with the last one that curves support
 
     def at(self, X: FloatArray, level: int) -> FloatArray:
         """Encoded designs (m, d) with the columns of a level (m, d + L - 1)."""
@@ -45,8 +48,8 @@ class LevelModel:
         """How far (m,) what would be read at a level moves the loss at the last one, of designs X (m, d).
 
         It is the correlation of the two, given everything read: a reading that is one of its standard deviations
-        higher than expected makes the last loss that many of its own higher. It is trusted as far as curves are known
-        to their end.
+        higher than expected makes the last loss that many of its own higher. It is at most what the curves support
+        that are known to their end (`supported`).
         """
         if level == len(self.stops) - 1 or not len(X):
             return np.ones(len(X))
@@ -54,7 +57,7 @@ class LevelModel:
         covariance = joint(self.model).covariance(here, last).diagonal()
         scale = self.model.predict(here)[1] * self.model.predict(last)[1]
         found = np.clip(np.divide(covariance, scale, out=np.zeros(len(X)), where=scale > 0.0), 0.0, 1.0)
-        return np.asarray(found * self.complete / (self.complete + DOUBT))
+        return np.minimum(found, self.trust[level]) if self.trust else found
 
 
 def with_levels(X: FloatArray, level: IntArray, count: int) -> FloatArray:
@@ -85,9 +88,39 @@ def level_model(history: History, j: int, refits: Refits, *, sure: bool = False)
     y = mapped(losses, level, location, scale, sign)
     X = with_levels(designs.encoded(objective.depends_on), level, len(stops))
     groups = level_groups(history.space.groups(objective.depends_on), len(stops))
-    whole = len(set(keys[level == len(stops) - 1].tolist()) & set(keys[level < len(stops) - 1].tolist()))
     model = refits.model(X, y, groups=groups, sure=sure)
-    return LevelModel(model, objective.stops, objective.resumable, whole)
+    return LevelModel(model, objective.stops, objective.resumable, supported(keys, level, y, len(stops)))
+
+
+def supported(keys: KeyArray, level: IntArray, y: FloatArray, count: int) -> tuple[float, ...]:
+    """The greatest correlation of each of `count` levels with the last one that the losses y (s,) support.
+
+    Of the designs that were read at both, the best half is what matters: curves that tell good designs from bad ones
+    may say little of which good one is better, and may cross. The rank correlation among them is taken one standard
+    error lower (of Fisher's transform), and never below 0.
+
+    >>> keys, level = np.arange(20) % 10, np.repeat([0, 1], 10)
+    >>> y = np.arange(10.0)
+    >>> [round(r, 2) for r in supported(keys, level, np.concatenate([y, y]), 2)]
+    [1.0, 1.0]
+    >>> supported(keys, level, np.concatenate([-y, y]), 2)
+    (0.0, 1.0)
+    """
+    losses = [dict(zip(keys[level == k].tolist(), y[level == k].tolist(), strict=True)) for k in range(count)]
+    return (*(_lower_rank_correlation(losses[k], losses[-1]) for k in range(count - 1)), 1.0)
+
+
+def _lower_rank_correlation(early: Mapping[int, float], last: Mapping[int, float]) -> float:
+    """The rank correlation of the best designs that have both losses, one standard error lower; at least 0."""
+    both = sorted((key for key in early if key in last), key=lambda key: (last[key], key))
+    both = both[: max(BEST, len(both) // 2)]
+    if len(both) < FEWEST:
+        return 0.0
+    ranks = [np.unique([some[key] for key in both], return_inverse=True)[1].astype(float) for some in (early, last)]
+    if min(float(np.ptp(some)) for some in ranks) == 0.0:
+        return 0.0
+    rho = float(np.clip(np.corrcoef(ranks[0], ranks[1])[0, 1], -0.999, 0.999))
+    return max(0.0, math.tanh(math.atanh(rho) - 1.0 / math.sqrt(len(both) - 3.0)))
 
 
 def level_maps(keys: KeyArray, level: IntArray, losses: FloatArray, count: int) -> tuple[FloatArray, FloatArray, int]:

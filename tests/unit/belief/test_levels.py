@@ -7,7 +7,7 @@ import pytest
 
 from flexibo import Objective, Study
 from flexibo.belief.belief import predictions
-from flexibo.belief.levels import LevelModel, level_maps, mapped, with_levels
+from flexibo.belief.levels import LevelModel, level_maps, mapped, supported, with_levels
 from flexibo.surrogates.level_process import LevelHyperparameters, LevelProcess, used_rows
 
 
@@ -84,3 +84,18 @@ def test_draws_have_the_mean_and_deviation_of_the_prediction() -> None:
     mean, deviation = model.predict(new)
     assert drawn.mean(axis=0) == pytest.approx(mean, abs=0.1 * float(deviation.max()) + 1e-3)
     assert drawn.std(axis=0) == pytest.approx(deviation, rel=0.1)
+
+
+def test_few_curves_or_equal_losses_support_nothing() -> None:
+    keys, level = np.array([1, 2, 3] * 2, dtype=np.uint64), np.repeat([0, 1], 3)
+    assert supported(keys, level, np.arange(6.0), 2) == (0.0, 1.0)
+    keys, level = np.arange(12, dtype=np.uint64) % 6, np.repeat([0, 1], 6)
+    assert supported(keys, level, np.concatenate([np.ones(6), np.arange(6.0)]), 2) == (0.0, 1.0)
+
+
+def test_what_counts_is_the_order_of_the_best_half() -> None:
+    keys, level, last = np.arange(40, dtype=np.uint64) % 20, np.repeat([0, 1], 20), np.arange(20.0)
+    early = np.concatenate([last[:10][::-1], last[10:]])  # tells good from bad, and not which good one is better
+    assert supported(keys, level, np.concatenate([early, last]), 2)[0] == 0.0
+    early = np.concatenate([last[:10], last[10:][::-1]])
+    assert supported(keys, level, np.concatenate([early, last]), 2)[0] > 0.9
