@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from flexibo.cli import app
 from flexibo.experiments import ExperimentResult, Repeat, ResultTable
-from flexibo.experiments.authors import at_price, evaluate, expensive_share, run
+from flexibo.experiments.authors import at_price, evaluate, expensive_share
 from flexibo.experiments.authors_records import SYSTEMS, read_records
 
 AHEAD = MADE | {"FlexiBO+GP-Log": (0.58, 0.3, 0.18)}
@@ -74,17 +74,6 @@ def test_every_sentence_has_a_row_in_the_summary(ahead: list[Repeat]) -> None:
     assert [(row[0], row[2]) for row in result.tables[0].rows] == [(c.paper, c.verdict) for c in result.claims]
 
 
-def test_a_report_and_four_figures_are_written(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    out = tmp_path / "out"
-    result = run(write_records(tmp_path, errors=AHEAD), out)
-    assert sorted(path.name for path in out.iterdir()) == sorted(path.name for path in result.files)
-    assert {path.suffix for path in result.files[1:]} == {".png"}
-    assert len(result.files) == 5
-    report = (out / "authors.md").read_text(encoding="utf-8")
-    assert all(path.name in report for path in result.files[1:])
-
-
 @pytest.mark.parametrize("option", [["--repeats", "2"], ["--problems", "zdt1"], ["--initial", "6"]])
 def test_the_command_refuses_options_of_runs(option: list[str], tmp_path: Path) -> None:
     outcome = CliRunner().invoke(app, ["reproduce", "authors", *option], env={"FLEXIBO_DATA": str(tmp_path)})
@@ -92,10 +81,14 @@ def test_the_command_refuses_options_of_runs(option: list[str], tmp_path: Path) 
     assert not (tmp_path / "results").exists()
 
 
-def test_the_command_reads_the_folder_of_data(tmp_path: Path) -> None:
+def test_the_command_reads_the_folder_of_data_and_writes_a_report_and_four_figures(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    write_records(tmp_path)
-    arguments = ["reproduce", "authors", "--out", str(tmp_path / "out")]
+    write_records(tmp_path, errors=AHEAD)
+    out = tmp_path / "out"
+    arguments = ["reproduce", "authors", "--out", str(out)]
     outcome = CliRunner().invoke(app, arguments, env={"FLEXIBO_DATA": str(tmp_path)})
     assert outcome.exit_code == 0, (outcome.output, outcome.exception)
-    assert (tmp_path / "out" / "authors.md").exists()
+    figures = [path.name for path in out.iterdir() if path.suffix == ".png"]
+    assert (len(figures), len(list(out.iterdir()))) == (4, 5)
+    report = (out / "authors.md").read_text(encoding="utf-8")
+    assert all(name in report for name in figures)
