@@ -25,6 +25,7 @@ from flexibo.executors import (
 )
 from flexibo.executors.checkpoints import Checkpoints
 from flexibo.executors.steps import StepMeasure
+from flexibo.objectives import Reading
 
 EXECUTORS: dict[str, Callable[[], Executor]] = {
     "inline": InlineExecutor,
@@ -115,7 +116,10 @@ def test_one_evaluation_may_yield_several_values(executor: Executor) -> None:
 def test_the_median_of_the_readings_counts_and_their_costs_add_up(executor: Executor) -> None:
     readings = [9.0, 1.0, 2.0]
     found = outcome(executor, lambda design: (readings.pop(), 1.0), Objective("error", noisy=True, repeats=3))
-    assert (found.values, found.cost) == ({"error": 2.0}, 3.0)
+    assert (found.values, found.cost) == ({"error": 2.0}, 3.0), found.reason
+    assert found.values is not None
+    assert isinstance(found.values["error"], Reading)
+    assert found.values["error"].repeats == 3
 
 
 def test_steps_are_reported_and_a_training_that_dies_goes_on_where_it_was(executor: Executor, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import struct
 import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -21,7 +21,7 @@ from flexibo.executors.base import Measure, Outcome
 from flexibo.executors.measure import failure, too_long
 from flexibo.history.events import Evaluation, FailureKind
 from flexibo.history.reports import Reports
-from flexibo.objectives import Objective
+from flexibo.objectives import Objective, Reading
 
 CHUNK = 1 << 18  # bytes that are read at a time
 LOAD_SECONDS = 300.0  # how long a worker process may take to start and to import what a function with a timeout needs
@@ -99,24 +99,29 @@ class MeasuringBegan:
 
 @dataclass(frozen=True, slots=True)
 class WorkerAnswer:
-    """From a worker process: an outcome, without the evaluation that the parent knows."""
+    """From a worker process: an outcome, without the evaluation that the parent knows.
+
+    All of it is plain, as some clusters send only plain values; so error bars travel beside the values.
+    """
 
     values: Mapping[str, float] | None
     cost: float
     reason: str
     timed: bool
     impossible: bool
-    kind: str = FailureKind.ERROR.value  # plain, as some clusters send only plain values
+    kind: str = FailureKind.ERROR.value
     printed: str = ""
     seconds: float | None = field(default=None, compare=False)
     mistake: str = ""
     reports: Reports = ()
     begun: int | None = None
+    bars: Mapping[str, Sequence[float]] = field(default_factory=dict)  # deviation and repeats of values that have them
 
     @classmethod
     def of(cls, outcome: Outcome) -> WorkerAnswer:
+        values = outcome.values
         return cls(
-            outcome.values,
+            None if values is None else {name: float(value) for name, value in values.items()},
             outcome.cost,
             outcome.reason,
             outcome.timed,
@@ -127,12 +132,14 @@ class WorkerAnswer:
             outcome.mistake,
             outcome.reports,
             outcome.begun,
+            {n: (v.deviation, v.repeats) for n, v in (values or {}).items() if isinstance(v, Reading)},
         )
 
     def outcome(self, evaluation: Evaluation) -> Outcome:
+        bars = {n: Reading((self.values or {})[n], deviation=d, repeats=int(r)) for n, (d, r) in self.bars.items()}
         return Outcome(
             evaluation,
-            self.values,
+            None if self.values is None else {**self.values, **bars},
             self.cost,
             self.reason,
             self.timed,
