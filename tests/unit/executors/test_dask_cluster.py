@@ -63,6 +63,7 @@ def test_an_attempt_is_marked_and_told_before_its_answer(dask: FakeDask) -> None
         "mistake": "",
         "reports": (),
         "begun": None,
+        "bars": {},
     }
     assert dask.marks == {"3-a"}
     assert dask.said == [
