@@ -1,7 +1,7 @@
 """Steps: what the function of an objective with steps receives, and how it is called.
 
 A function trains from one step to another and reports values on the way. What it reports is written to the disk at
-once, so nothing is lost when its process is killed: the next attempt goes on from there.
+once, so nothing is lost when its process is killed: the next attempt resumes there.
 """
 
 from __future__ import annotations

@@ -260,8 +260,8 @@ def suggestions_table(runs: Iterable[Run], groups: Mapping[str, str]) -> TextTab
         ("contestant", "group", "runs", "suggested", "replaced %", "options changed", "failed %"),
         tuple(rows),
         (
-            "Replaced: the nearest design that can be measured took its place, which differs in so many options on "
-            "average. Failed: the library raised an error, and a random design was measured.",
+            "Replaced: the nearest design that can be measured took its place. Options changed: the mean number "
+            "of options in which it differs. Failed: the library raised an error, and a random design was measured.",
         ),
         {},
         (0, 1),

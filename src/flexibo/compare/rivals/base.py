@@ -89,7 +89,7 @@ class RivalEntry:
         documentation: The address of the documentation that describes this use.
         decoupled: Whether it measures single objectives; the others always measure, and pay for, all.
         caveat: What a reader of its results must know.
-        extra: The extra of flexibo that installs it; empty if none does, because it excludes packages of others.
+        extra: The extra of flexibo that installs it; empty if it needs other versions of packages than flexibo.
     """
 
     name: str

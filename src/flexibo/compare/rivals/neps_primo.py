@@ -53,6 +53,7 @@ class Primo:
         config, name = dict(self._trial.config), str(self._trial.id)
         level = int(config.pop(LEVEL))
         options = self._setting.space.options
+        # Ignored: mypy does not narrow the type of an item by its key.
         design = {
             key: options[key].values[int(value)] if isinstance(options[key], Ordinal) else value  # type: ignore[union-attr]
             for key, value in config.items()

@@ -17,7 +17,7 @@ from flexibo.compare.rivals.base import RivalEntry
 from flexibo.space import Space
 
 SPACING = 3
-"""How many times as far one rung is as the one before it, and which share of the designs gets there: one in so many."""
+"""The factor from one rung to the next one, and the inverse of the share of designs that get there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,4 +70,4 @@ class StepRival(Protocol):
 class StepRivalEntry(RivalEntry):
     """A row of the table of rivals with steps, which are made from another setting."""
 
-    make: Callable[[StepSetting], StepRival] = field(repr=False)  # type: ignore[assignment]
+    make: Callable[[StepSetting], StepRival] = field(repr=False)  # type: ignore[assignment]  # other rivals take another setting

@@ -17,7 +17,7 @@ from flexibo.compare.rivals.step_rival import SPACING, Rung, StepRivalEntry, Ste
 from flexibo.pareto import non_dominated
 
 STREAM = 19
-"""Separates its draws from those of others with the same seed."""
+"""Separates its draws from those of other contestants with the same seed."""
 
 
 class SuccessiveHalving:

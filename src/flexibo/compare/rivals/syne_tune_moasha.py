@@ -82,7 +82,7 @@ def _ranks() -> Any:
     """Syne Tune's non-dominated sorting as a priority: the rank of each design."""
     from syne_tune.optimizer.schedulers.multiobjective.multiobjective_priority import NonDominatedPriority
 
-    class Ranks(NonDominatedPriority):  # type: ignore[misc]
+    class Ranks(NonDominatedPriority):  # type: ignore[misc]  # syne-tune has no types
         def priority_unsafe(self, objectives: FloatArray) -> Any:
             return np.argsort(super().priority_unsafe(objectives))
 

@@ -185,13 +185,13 @@ def _program(words: list[str]) -> Iterator[subprocess.Popen[bytes]]:
     finally:
         for stream in (process.stdin, process.stdout):  # at that, the agent ends its command and restores the board
             with suppress(OSError):
-                stream.close()  # type: ignore[union-attr]  # all three are pipes
+                stream.close()  # type: ignore[union-attr]  # a pipe
         try:
             process.wait(END_SECONDS)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-        process.stderr.close()  # type: ignore[union-attr]
+        process.stderr.close()  # type: ignore[union-attr]  # a pipe
 
 
 def _line(request: Mapping[str, Any]) -> bytes:

@@ -10,14 +10,19 @@ import pytest
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
 
+from tests.unit.systems.networks.mini_encoder import (  # noqa: E402
+    MINI,
+    POSITIONS,
+    WORDS,
+    Tensors,
+    encoder_tensors,
+)
+
 from flexibo.errors import InvalidValueError  # noqa: E402
 from flexibo.systems.networks.bert import BASE, SMALL, EncoderSize, build  # noqa: E402
 
 DESIGN = {"dropout": 0.1}
 TINY = EncoderSize(2, 128, 2, 512)
-MINI = EncoderSize(2, 12, 3, 20)
-WORDS, POSITIONS = 17, 9
-Tensors = dict[str, Any]
 
 
 def mini(head: Any = "answer", *, dropout: float = 0.1, **settings: Any) -> Any:
@@ -50,29 +55,6 @@ def test_parameters_are_as_many_as_by_hand(head: str, size: EncoderSize) -> None
 def test_the_base_encoder_is_the_published_one_with_two_classes() -> None:
     published = 109_482_240  # bert-base-uncased with its pooler
     assert n_parameters(BASE, "classify", vocabulary=30_522, positions=512) == published + 768 * 2 + 2
-
-
-def encoder_tensors() -> Tensors:
-    """Weights with the names of the published checkpoints."""
-    w, f = MINI.width, MINI.feed_forward
-    shapes: dict[str, tuple[int, ...]] = {
-        "embeddings.word_embeddings.weight": (WORDS, w),
-        "embeddings.position_embeddings.weight": (POSITIONS, w),
-        "embeddings.token_type_embeddings.weight": (2, w),
-    }
-    dense = {"pooler.dense": (w, w)}
-    norms = ["embeddings.LayerNorm"]
-    for i in range(MINI.layers):
-        layer = f"encoder.layer.{i}"
-        dense |= {f"{layer}.attention.self.{name}": (w, w) for name in ("query", "key", "value")}
-        dense |= {f"{layer}.attention.output.dense": (w, w)}
-        dense |= {f"{layer}.intermediate.dense": (f, w), f"{layer}.output.dense": (w, f)}
-        norms += [f"{layer}.attention.output.LayerNorm", f"{layer}.output.LayerNorm"]
-    for name, (rows, columns) in dense.items():
-        shapes |= {f"{name}.weight": (rows, columns), f"{name}.bias": (rows,)}
-    for name in norms:
-        shapes |= {f"{name}.weight": (w,), f"{name}.bias": (w,)}
-    return {name: torch.randn(shape) for name, shape in shapes.items()}
 
 
 def encoded(tensors: Tensors, tokens: Any, mask: Any, segments: Any) -> Any:

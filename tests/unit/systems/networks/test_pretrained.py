@@ -13,46 +13,28 @@ import pytest
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
 
+from tests.unit.systems.networks.mini_encoder import (  # noqa: E402
+    MINI,
+    POSITIONS,
+    WORDS,
+    Tensors,
+    encoder_tensors,
+)
+
 from flexibo.errors import InvalidValueError  # noqa: E402
 from flexibo.systems.data.base import DamagedDataError, MissingDataError  # noqa: E402
-from flexibo.systems.networks.bert import EncoderSize, build  # noqa: E402
+from flexibo.systems.networks.bert import build  # noqa: E402
 from flexibo.systems.networks.pretrained import load_encoder, size_of, vocabulary_file  # noqa: E402
 
 DESIGN = {"dropout": 0.1}
-MINI = EncoderSize(2, 12, 3, 20)
-WORDS, POSITIONS = 17, 9
 CONFIG = {
     "model_type": "bert", "hidden_act": "gelu", "num_hidden_layers": 2, "hidden_size": 12, "num_attention_heads": 3,
     "intermediate_size": 20,
 }  # fmt: skip
-Tensors = dict[str, Any]
 
 
 def mini(head: Any = "answer") -> Any:
     return build(DESIGN, head=head, vocabulary=WORDS, positions=POSITIONS, size=MINI)
-
-
-def encoder_tensors() -> Tensors:
-    """Weights with the names that Hugging Face gives them."""
-    w, f = MINI.width, MINI.feed_forward
-    shapes: dict[str, tuple[int, ...]] = {
-        "embeddings.word_embeddings.weight": (WORDS, w),
-        "embeddings.position_embeddings.weight": (POSITIONS, w),
-        "embeddings.token_type_embeddings.weight": (2, w),
-    }
-    dense = {"pooler.dense": (w, w)}
-    norms = ["embeddings.LayerNorm"]
-    for i in range(MINI.layers):
-        layer = f"encoder.layer.{i}"
-        dense |= {f"{layer}.attention.self.{name}": (w, w) for name in ("query", "key", "value")}
-        dense |= {f"{layer}.attention.output.dense": (w, w)}
-        dense |= {f"{layer}.intermediate.dense": (f, w), f"{layer}.output.dense": (w, f)}
-        norms += [f"{layer}.attention.output.LayerNorm", f"{layer}.output.LayerNorm"]
-    for name, (rows, columns) in dense.items():
-        shapes |= {f"{name}.weight": (rows, columns), f"{name}.bias": (rows,)}
-    for name in norms:
-        shapes |= {f"{name}.weight": (w,), f"{name}.bias": (w,)}
-    return {name: torch.randn(shape) for name, shape in shapes.items()}
 
 
 def safetensors(tensors: Tensors, dtype: str = "F32", *, changes: dict[str, Any] | None = None) -> bytes:
