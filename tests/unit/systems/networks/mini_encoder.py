@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from flexibo.systems.networks.bert import EncoderSize
-
 torch = pytest.importorskip("torch")
+
+from flexibo.systems.networks.bert import EncoderSize  # noqa: E402
 
 MINI = EncoderSize(2, 12, 3, 20)
 WORDS, POSITIONS = 17, 9
