@@ -16,7 +16,7 @@ from scipy.special import log_ndtr
 
 from flexibo._internal.arrays import BoolArray, FloatArray
 from flexibo._internal.random_streams import Stream, entropy
-from flexibo._internal.stops import share
+from flexibo.belief.step_costs import paid_shares, paid_up_to, whole_costs
 from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
 from flexibo.history import History
 from flexibo.history.events import Evaluation
@@ -82,7 +82,7 @@ def mean_costs(history: History) -> FloatArray:
     """The running mean of each purchase's own raw costs (p,); the prior where nothing was paid yet; NaN if neither."""
     means = np.full(len(history.purchases), np.nan)
     for p, purchase in enumerate(history.purchases):
-        _, costs = history.costs(p)
+        _, costs = whole_costs(history, p)
         prior = history.objectives[purchase.members[0]].cost
         if len(costs):
             means[p] = costs.mean()
@@ -146,7 +146,8 @@ class Costs:
         for p, purchase in enumerate(history.purchases):
             objective = history.objectives[purchase.members[0]]
             if objective.stops and objective.resumable:
-                left = 1.0 - history.all_reached(purchase.members[0], designs) / objective.stops[-1]
+                reached = history.all_reached(purchase.members[0], designs)
+                left = 1.0 - paid_up_to(reached, objective.stops, paid_shares(history, p))
                 prices[:, p] *= np.where(left > 0.0, left, 1.0)
         return prices
 
@@ -154,8 +155,7 @@ class Costs:
         """The expected real cost (e,) of each evaluation: of the steps that it goes."""
         places = [history.purchase_of(evaluation.objective) for evaluation in evaluations]
         whole = self._whole(history, history.space.known_designs([evaluation.design for evaluation in evaluations]))
-        stops = [history.objectives[history.purchases[p].members[0]].stops for p in places]
-        shares = [share(e.start, e.stop, own) for e, own in zip(evaluations, stops, strict=True)]
+        shares = [_share(history, p, evaluation) for p, evaluation in zip(places, evaluations, strict=True)]
         return np.asarray(whole[np.arange(len(places)), places] * shares)
 
     def _whole(self, history: History, designs: Designs, *, wanted: BoolArray | None = None) -> FloatArray:
@@ -201,7 +201,7 @@ class Costs:
 
     def _learned(self, history: History, p: int, designs: Designs, fallback: FloatArray) -> FloatArray:
         """Costs predicted per design by a Gaussian process of their logarithm, kept near what was seen."""
-        seen, costs = history.costs(p)
+        seen, costs = whole_costs(history, p)
         if not len(designs) or len(costs) < FEWEST_TO_LEARN or costs.max() <= 0 or np.ptp(costs) <= EQUAL * costs.max():
             return fallback
         options = history.purchases[p].options
@@ -229,6 +229,15 @@ class Costs:
         # limited before it is raised, as it may be beyond what a float holds.
         exponent = np.clip(mu + 0.5 * sigma**2, logs.min() - math.log(2), highest + math.log(2))
         return np.clip(np.exp(exponent), costs.min() / 2, greatest * 2)
+
+
+def _share(history: History, p: int, evaluation: Evaluation) -> float:
+    """The share of what all steps cost that an evaluation of purchase p is expected to cost; 1 without steps."""
+    stops = history.objectives[history.purchases[p].members[0]].stops
+    if evaluation.stop is None or not stops:
+        return 1.0
+    paid = paid_up_to(np.array([evaluation.start, evaluation.stop]), stops, paid_shares(history, p))
+    return float(paid[1] - paid[0])
 
 
 def mean_above(bounds: FloatArray, mu: FloatArray, sigma: FloatArray) -> FloatArray:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray, IntArray, KeyArray
+from flexibo.belief.step_costs import paid_shares
 from flexibo.history import History
 from flexibo.surrogates import Refits, Surrogate, joint
 from flexibo.surrogates.refits import refit_count
@@ -35,6 +36,7 @@ class LevelModel:
     stops: tuple[int, ...]
     resumable: bool = True
     trust: tuple[float, ...] = ()  # the greatest correlation of each level with the last one that curves support
+    paid: tuple[float, ...] = ()  # the share of the whole cost that is paid up to each level
 
     def at(self, X: FloatArray, level: int) -> FloatArray:
         """Encoded designs (m, d) with the columns of a level (m, d + L - 1)."""
@@ -89,7 +91,8 @@ def level_model(history: History, j: int, refits: Refits, *, sure: bool = False)
     X = with_levels(designs.encoded(objective.depends_on), level, len(stops))
     groups = level_groups(history.space.groups(objective.depends_on), len(stops))
     model = refits.model(X, y, groups=groups, sure=sure)
-    return LevelModel(model, objective.stops, objective.resumable, supported(keys, level, y, len(stops)))
+    paid = tuple(paid_shares(history, history.purchase_of(objective.name)).tolist())
+    return LevelModel(model, objective.stops, objective.resumable, supported(keys, level, y, len(stops)), paid)
 
 
 def supported(keys: KeyArray, level: IntArray, y: FloatArray, count: int) -> tuple[float, ...]:

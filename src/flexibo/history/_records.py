@@ -6,7 +6,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -119,6 +119,7 @@ class PurchaseRecord:
 
     Attributes:
         costs: What the measurements cost.
+        spans: The steps from which and to which each of them went, one after the other; none without steps.
         failure_costs: What the attempts that failed cost.
         least_costs: What those that took too long had cost when they were ended.
         retries: How many further attempts follow a failure; None where its kind decides.
@@ -128,6 +129,7 @@ class PurchaseRecord:
     failure_costs: DesignSeries
     least_costs: DesignSeries
     retries: int | None = None
+    spans: array[int] = field(default_factory=partial(array, "q"))
     pending: Counter[int] = field(default_factory=Counter)
     failures: Counter[int] = field(default_factory=Counter)
     reasons: dict[int, set[str]] = field(default_factory=dict)  # of failures that are not a lost worker's

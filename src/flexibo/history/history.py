@@ -320,8 +320,12 @@ class History:
         return bool(kept.any())
 
     def costs(self, p: int) -> tuple[Designs, FloatArray]:
-        """The designs and raw costs of all paid evaluations of purchase p, in order."""
+        """The designs and raw costs of all paid evaluations of purchase p, in order; see `spans`."""
         return self._purchase_records[p].costs.arrays()
+
+    def spans(self, p: int) -> IntArray:
+        """The steps (s, 2) from which and to which each of the `costs` of purchase p was paid; it has steps."""
+        return np.array(self._purchase_records[p].spans, dtype=np.int64).reshape(-1, 2)
 
     def failure_costs(self, p: int) -> FloatArray:
         """What each failed attempt at purchase p cost, in order."""
@@ -578,8 +582,8 @@ class History:
             return
         row = self._seen.row(evaluation.design)
         begun = evaluation.start if event.begun is None else event.begun
-        if part := self._share(replace(evaluation, start=begun)):  # all of it was there if it is zero
-            self._record(evaluation.objective).costs.append(row, event.cost / part)
+        if begun != evaluation.stop:  # otherwise all of it was there
+            self._paid(self.purchase_of(evaluation.objective), row, event.cost, begun, evaluation.stop)
         self.told[evaluation.objective] += 1
         self.failed_in_a_row[evaluation.objective] = 0
         self._learn_reports(evaluation, row, event.reports)
@@ -593,6 +597,13 @@ class History:
                 j = self.names.index(name)
                 self.noise[j, self._seen.objective_key(self.objectives[j], evaluation.design)] = deviation
         self.measurements.at.append(len(self.events))
+
+    def _paid(self, p: int, row: FloatArray, cost: float, start: int = 0, stop: int | None = None) -> None:
+        """Add what was paid for steps of purchase p; by default for all of them."""
+        record, stops = self._purchase_records[p], self.objectives[self.purchases[p].members[0]].stops
+        record.costs.append(row, cost)
+        if stops:
+            record.spans.extend((start, stops[-1] if stop is None else stop))
 
     def is_partial(self, evaluation: Evaluation) -> bool:
         """Whether an evaluation stops before the last step, so that its value is no measurement."""
@@ -638,8 +649,10 @@ class History:
                 record.fail(self.key(p, event.design), FailureKind.ERROR, reason, impossible=True)
             elif self.is_measured(p, event.design):
                 record.impossible.discard(self.key(p, event.design))  # a later attempt had succeeded
-            if cost is not None:
-                (record.failure_costs if purchase.objective in event.failed else record.costs).append(row, cost)
+            if cost is not None and purchase.objective in event.failed:
+                record.failure_costs.append(row, cost)
+            elif cost is not None:
+                self._paid(p, row, cost)
         if event.values:
             self.measurements.at.append(len(self.events))
 

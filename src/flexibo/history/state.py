@@ -27,7 +27,7 @@ from flexibo.history.measurements import Assignment, FollowUp, QueuedDesign
 if TYPE_CHECKING:
     from flexibo.history.history import History
 
-FORMAT = 3
+FORMAT = 4
 FACTS = "facts"
 BYTES_PER_EVENT = 2_000  # a state is at most this large, beside `BYTES_BESIDE`; a larger one is not read
 BYTES_BESIDE = 10_000_000
@@ -82,7 +82,7 @@ def packed(history: History) -> bytes:
     for p, record in enumerate(history._purchase_records):
         for name in SERIES:
             _pack_series(history, arrays, f"{name}-{p}", getattr(record, name))
-        arrays[f"measured-{p}"] = _keys(record.measured)
+        arrays[f"spans-{p}"], arrays[f"measured-{p}"] = np.asarray(record.spans), _keys(record.measured)
         arrays[f"pending-{p}"], arrays[f"pending-count-{p}"] = _keys(record.pending), _counts(record.pending)
         facts["purchases"].append(
             {
@@ -155,6 +155,7 @@ def _unpack(
     for p, record in enumerate(history._purchase_records):
         for name in SERIES:
             _unpack_series(history, arrays, f"{name}-{p}", getattr(record, name))
+        record.spans.frombytes(arrays[f"spans-{p}"].astype(np.int64).tobytes())
         record.measured.update(arrays[f"measured-{p}"].tolist())
         record.pending.update(_dict(arrays, f"pending-{p}", f"pending-count-{p}"))
         own = facts["purchases"][p]

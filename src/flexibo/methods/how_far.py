@@ -26,6 +26,7 @@ import numpy as np
 
 from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.belief.belief import Belief
+from flexibo.belief.step_costs import paid_up_to
 
 NODES, WEIGHTS = np.array([-math.sqrt(3.0), 0.0, math.sqrt(3.0)]), np.array([1.0, 4.0, 1.0]) / 6.0
 """What is read at a stop, in standard deviations, and how likely: outcomes of less than a sixth buy no look."""
@@ -54,7 +55,8 @@ def looks(belief: Belief, rows: IntArray, j: int, gains: Gains, *, part: FloatAr
     assert levels is not None
     reached, last = prediction.reached[prediction.place[rows]], levels.stops[-1]
     start = reached if levels.resumable else np.zeros_like(reached)
-    way = np.maximum(last - start, 1)
+    shares = np.array(levels.paid)
+    paid = paid_up_to(start, levels.stops, shares)
     best = Looks(np.full(len(rows), last), np.ones(len(rows)), np.ones(len(rows)), np.ones(len(rows)))
     for level in range(len(levels.stops) - 2, -1, -1):
         stop = levels.stops[level]
@@ -62,7 +64,7 @@ def looks(belief: Belief, rows: IntArray, j: int, gains: Gains, *, part: FloatAr
         if not len(here):
             continue
         r = prediction.correlation(rows[here], level)
-        share = (stop - start[here]) / way[here]
+        share = (shares[level] - paid[here]) / (1.0 - paid[here])
         rest = part[here] * (1.0 - share if levels.resumable else 1.0) + others[here]
         lift = _lift(gains(here, r), part[here] * share, rest)
         better = lift > WORTH * best.lift[here]

@@ -6,9 +6,12 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from flexibo._internal.arrays import BoolArray
 from flexibo.belief.costs import Costs
 from flexibo.belief.price_list import PriceList, waiting_for_costs
+from flexibo.belief.step_costs import paid_shares, paid_up_to
 from flexibo.history import History
 from flexibo.history.events import Evaluation
 from flexibo.optimizer.stop import Stop, nothing_to_ask, nothing_to_buy
@@ -76,7 +79,9 @@ class Request:
         start, last = self._way(design, objectives[0])
         price = float(self.prices(design).prices[0, p])
         if last is not None and stop is not None and start < stop < last:
-            price, last = price * (stop - start) / (last - start), stop
+            stops = history.objectives[history.names.index(objectives[0])].stops
+            paid = paid_up_to(np.array([start, stop]), stops, paid_shares(history, p)).tolist()
+            price, last = price * (paid[1] - paid[0]) / (1.0 - paid[0]), stop
             why = f"{why}; first to step {stop}"
         attempt = history.attempts(p, design) + 1
         if attempt > 1:
