@@ -19,6 +19,7 @@ from flexibo.cli._progress_lines import printed_lines, values_text
 from flexibo.cli._storage import short_url
 from flexibo.cli._text import counted, design_line, print_json
 from flexibo.executors import Executor, Measure, Outcome
+from flexibo.executors.steps import StepMeasure
 from flexibo.history.events import Evaluation
 from flexibo.objectives import Objective
 from flexibo.optimizer import StopKind
@@ -158,6 +159,7 @@ class TellingExecutor:
 
 
 def how_lines(measure: Measure, evaluation: Evaluation) -> list[str]:
+    measure = measure.function if isinstance(measure, StepMeasure) else measure
     if isinstance(measure, Command):
         first, *others = measure.shown(evaluation).splitlines() or [""]
         return [f"$ {first}", *(f"  {line}" for line in others)]

@@ -14,10 +14,12 @@ from typing import Any
 from flexibo._internal.files import append_line, write_atomically
 from flexibo.errors import MachineError
 from flexibo.history.reports import Reports
-from flexibo.objectives import Objective
+from flexibo.objectives import LARGEST, Objective
 
 REPORTS = "flexibo-reports.jsonl"  # the values that were reported, a line each: a step and a value
 ABOUT = "flexibo-design.json"  # which design and objective the folder belongs to, for people
+ATTEMPT = "flexibo-attempt"  # the token of the attempt that has the folder
+LONGEST_LINE = 200  # bytes: a longer one is no report
 SHOWN = 40  # characters of a name in the name of a folder
 
 
@@ -37,6 +39,21 @@ class Checkpoint:
         except OSError as error:
             raise _unusable(self.folder, error) from None
 
+    def take(self, token: str) -> None:
+        """Give the folder to an attempt; an earlier one, whose worker was given up as lost but lives, has lost it."""
+        try:
+            if token and self.holder() != token:
+                write_atomically(self.folder / ATTEMPT, token.encode())
+        except OSError as error:
+            raise _unusable(self.folder, error) from None
+
+    def holder(self) -> str:
+        """The token of the attempt that has the folder; empty if none has."""
+        try:
+            return (self.folder / ATTEMPT).read_text(errors="replace")
+        except OSError:
+            return ""
+
     def reports(self) -> Reports:
         """The values that were reported, by ascending step; the first one of a step counts. Damaged lines are skipped.
 
@@ -46,8 +63,8 @@ class Checkpoint:
         with suppress(OSError):
             for line in (self.folder / REPORTS).read_bytes().splitlines():
                 with suppress(ValueError, TypeError):
-                    step, value = json.loads(line)
-                    if type(step) is int and type(value) is float:
+                    step, value = json.loads(line[: LONGEST_LINE + 1])
+                    if type(step) is int and step > 0 and type(value) is float and abs(value) <= LARGEST:
                         found.setdefault(step, value)
         return tuple(sorted(found.items()))
 

@@ -26,12 +26,19 @@ PACKAGE = Path(__file__).parents[1]
 MOST_TRACED = 20_000  # characters of a traceback, from its end
 
 
-class TookTooLongError(TimeoutError):
-    """An evaluation exceeded the timeout of its objective."""
+class TookTooLongError(FlexiBOError):
+    """An evaluation exceeded the timeout of its objective.
+
+    It is no `TimeoutError`, which is an `OSError`: what handles errors of files must not take it for one of them.
+    """
 
 
 class WrongValueError(FlexiBOError):
     """What was measured is no value; a function may raise this where it can tell."""
+
+
+class LostAttemptError(FlexiBOError):
+    """Another worker has the evaluation by now, so this attempt at it is of no use."""
 
 
 _current: ContextVar[Evaluation | None] = ContextVar("evaluation", default=None)
@@ -131,6 +138,8 @@ def measured(
         reason, kind = str(error), FailureKind.TIMEOUT
     except WrongValueError as error:
         reason, kind = str(error), FailureKind.VALUE
+    except LostAttemptError as error:
+        reason, kind = str(error), FailureKind.LOST
     except Exception as error:
         reason, impossible = failure(error), isinstance(error, DesignError)
         mistake = error if _is_mistake(error) else None

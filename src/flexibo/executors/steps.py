@@ -7,14 +7,14 @@ once, so nothing is lost when its process is killed: the next attempt resumes th
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from flexibo.errors import InvalidTypeError, InvalidValueError
 from flexibo.executors.checkpoints import Checkpoint, Checkpoints
-from flexibo.executors.measure import WrongValueError, current_evaluation, note_reports
+from flexibo.executors.measure import LostAttemptError, WrongValueError, current_evaluation, note_reports
 from flexibo.history.events import Evaluation
 from flexibo.history.reports import Reports, checked_report
 from flexibo.objectives import Objective
@@ -87,18 +87,24 @@ class Steps:
             raise WrongValueError(str(error)) from None
         self._last = found
         if found > self.start:
-            self._checkpoint.add(found, number)
+            self._keep(found, number)
             self._new.append((found, number))
+
+    def _keep(self, step: int, value: float) -> None:
+        """Write a report to the disk, unless another attempt has the folder: this one then ends, except at its stop."""
+        token = self._evaluation.token
+        if not token or self._checkpoint.holder() in ("", token):
+            self._checkpoint.add(step, value)
+        elif step < self.stop:
+            raise LostAttemptError(
+                f"Another worker measures {self.objective!r} of this design by now, as this one did not respond for "
+                f"too long; this attempt ends at step {step}."
+            )
 
     @property
     def reports(self) -> Reports:
         """The values that the study does not know yet, at most `MOST_REPORTS`; all that are at stops are among them."""
-        new = [report for report in self._new if report[0] > self._evaluation.start]
-        if len(new) <= MOST_REPORTS:
-            return tuple(new)
-        stops = self._objective.stops
-        every = -(-len(new) // (MOST_REPORTS - len(stops)))
-        return tuple(report for i, report in enumerate(new) if i % every == 0 or report[0] in stops)
+        return new_reports(self._objective, self._evaluation, self._new)
 
     def known_value(self) -> float | None:
         """The value at `stop` if it was reported."""
@@ -124,6 +130,19 @@ class Steps:
         return (reported if value is None else value, *cost) if cost else reported if value is None else value
 
 
+def new_reports(objective: Objective, evaluation: Evaluation, known: Iterable[tuple[int, float]]) -> Reports:
+    """Those of the known values that an evaluation adds, at most `MOST_REPORTS`; all that are at stops are among them.
+
+    `known` are ascending steps with their values.
+    """
+    stop = objective.stops[-1] if evaluation.stop is None else evaluation.stop
+    new = [report for report in known if evaluation.start < report[0] <= stop]
+    if len(new) <= MOST_REPORTS:
+        return tuple(new)
+    every = -(-len(new) // (MOST_REPORTS - len(objective.stops)))
+    return tuple(report for i, report in enumerate(new) if i % every == 0 or report[0] in objective.stops)
+
+
 @dataclass(frozen=True, slots=True)
 class StepMeasure:
     """Measures with a function of `Steps`; the values that it reported go with the outcome, also if it fails."""
@@ -141,6 +160,7 @@ class StepMeasure:
         evaluation = asked if asked.stop is not None else replace(asked, stop=self.objective.stops[-1])
         checkpoint = self.checkpoints.of(self.objective, design)
         checkpoint.open(self.objective, design)
+        checkpoint.take(asked.token)
         steps = Steps(evaluation, self.objective, checkpoint)
         begun = None if steps.start == evaluation.start else steps.start
         try:

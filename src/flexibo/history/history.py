@@ -548,6 +548,10 @@ class History:
             self._record(evaluation.objective).end(self._key(evaluation))
             self.assignments.pop(number, None)
 
+    def lost_cost(self, number: int) -> float:
+        """What lost attempts at an evaluation are estimated to have cost, as far as none of them has answered since."""
+        return sum(cost for (lost, _), cost in self._lost.items() if lost == number)
+
     def _lose(self, number: int, cost: float) -> None:
         """Charge what a lost worker is estimated to have spent."""
         assignment = self.assignments.get(number)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import secrets
 import zlib
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 
 from flexibo.belief.price_list import is_still_open, is_worth_repeating
@@ -22,9 +22,11 @@ from flexibo.history.events import (
     Released,
 )
 from flexibo.history.measurements import Assignment
+from flexibo.history.reports import Reports
 from flexibo.optimizer import Optimizer, Stop, StopKind
 from flexibo.storage.heartbeat import Heartbeat
 from flexibo.study._mind import Mind
+from flexibo.study.answers import expected_loss
 from flexibo.study.event_log import EventLog, Notify
 from flexibo.study.stop_rules import StopCheck
 
@@ -59,6 +61,7 @@ class Asking:
     stops: StopCheck
     notify: Notify
     memory: AskMemory
+    reported: Callable[[Evaluation], Reports]  # values at steps that an evaluation without an answer reported
     claims: list[int] = field(default_factory=list)
 
     @property
@@ -251,7 +254,8 @@ class Asking:
             loss = self._lost_cost(evaluation, holder, lived)
             if self.history.reissues[number] >= MOST_REISSUES:
                 reason = f"{LOST_WORKER[:-1]} in {MOST_REISSUES + 1} attempts; it may be what ends them."
-                written.append(Failed(number, reason, loss, kind=FailureKind.LOST))
+                known = self.reported(evaluation)
+                written.append(Failed(number, reason, loss, kind=FailureKind.LOST, reports=known))
             elif not stopped and self._is_wanted(evaluation, only, loss=loss):
                 self._claim(number)
                 written.append(Reissued(number, self.heartbeat.worker, self.heartbeat.seconds, loss, new_token()))
@@ -275,5 +279,5 @@ class Asking:
         if lived is None or evaluation.objective not in self.history.timed:
             return 0.0
         if not self.history.timed[evaluation.objective]:
-            return evaluation.cost
+            return expected_loss(self.history, evaluation, self.reported(evaluation))
         return max(0.0, lived - holder.seconds)

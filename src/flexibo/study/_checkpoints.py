@@ -11,7 +11,10 @@ from pathlib import Path
 from flexibo.errors import InvalidTypeError, InvalidValueError
 from flexibo.executors import Outcome
 from flexibo.executors.checkpoints import Checkpoints, folder_name
+from flexibo.executors.steps import new_reports
 from flexibo.history import History
+from flexibo.history.events import Evaluation
+from flexibo.history.reports import Reports
 from flexibo.objectives import Objective
 from flexibo.storage import Storage
 
@@ -36,12 +39,15 @@ class StudyCheckpoints:
 
     def completed(self, outcome: Outcome) -> Outcome:
         """An outcome with what its evaluation had reported, if its process could not say that itself."""
-        evaluation = outcome.evaluation
+        has_more = outcome.values is None and not outcome.reports
+        return replace(outcome, reports=self.reported(outcome.evaluation)) if has_more else outcome
+
+    def reported(self, evaluation: Evaluation) -> Reports:
+        """What an evaluation reported that the study does not know, as far as its checkpoint is seen from here."""
         objective = self._objective(evaluation.objective)
-        if outcome.values is not None or outcome.reports or evaluation.stop is None or objective is None:
-            return outcome
-        known = self.found.of(objective, evaluation.design).reports()
-        return replace(outcome, reports=tuple(one for one in known if evaluation.start < one[0] <= evaluation.stop))
+        if evaluation.stop is None or objective is None:
+            return ()
+        return new_reports(objective, evaluation, self.found.of(objective, evaluation.design).reports())
 
     def _objective(self, name: str) -> Objective | None:
         return next((objective for objective in self._history.objectives if objective.name == name), None)

@@ -136,8 +136,20 @@ def given_back_events(history: History, outcome: Outcome, *, worker: str) -> lis
     logger.warning("Evaluation %d (%s) is given back: %s", evaluation.number, *shown)
     # Seconds mean nothing where functions return their own costs, or where no cost is known yet.
     is_timed = history.timed.get(evaluation.objective)
-    cost = 0.0 if is_timed is None else checked_cost(outcome.cost) if is_timed else evaluation.cost
+    expected = expected_loss(history, evaluation, outcome.reports)
+    cost = 0.0 if is_timed is None else checked_cost(outcome.cost) if is_timed else expected
     return [Released(evaluation.number, outcome.reason, cost)]
+
+
+def expected_loss(history: History, evaluation: Evaluation, reports: Reports) -> float:
+    """What a lost attempt is assumed to have cost where its time says nothing: the steps up to the last one reported.
+
+    All of it if none was reported. Steps that attempts before it reported are paid already; the next pays what is left.
+    """
+    if evaluation.stop is None or not reports:
+        return evaluation.cost
+    part = (reports[-1][0] - evaluation.start) / (evaluation.stop - evaluation.start)
+    return max(0.0, part * evaluation.cost - history.lost_cost(evaluation.number))
 
 
 def answer_events(history: History, evaluation: Evaluation, given: Told | Failed) -> list[Event]:

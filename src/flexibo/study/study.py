@@ -888,7 +888,15 @@ class Study:
     def _claims(self) -> Claims:
         """What one call claims."""
         stops = StopCheck(self._stop_rules, self)
-        asking = Asking(self._log.log, self._mind, self._heartbeat, stops, self._notify, self._ask_memory)
+        asking = Asking(
+            self._log.log,
+            self._mind,
+            self._heartbeat,
+            stops,
+            self._notify,
+            self._ask_memory,
+            self._checkpoints.reported,
+        )
         return Claims(asking, self._log, self._last_stop)
 
     def _enqueue_rows(self, wish: Wish) -> tuple[QueuedDesign, ...]:

@@ -165,3 +165,11 @@ def test_a_plan_begins_with_what_is_tried(bench: Path) -> None:
     assert [question["objective"] for question in first[:2]] == ["joules", "error"]
     first = json.loads(printed("run", "study.yaml", "--dry-run", "--json", "--no-try"))["first"]
     assert [question["objective"] for question in first[:2]] == ["error", "joules"]
+
+
+def test_the_command_of_an_objective_with_steps_is_shown_too(folder: Path) -> None:
+    trained = 'error: {steps: 9, command: "echo step {to_step} 0.5; true {x} {from_step} {checkpoint}"}'
+    first = next(line for line in FILE.splitlines() if "error:" in line)
+    (folder / "study.yaml").write_text(FILE.replace(first, f"  {trained}").replace("sh bench.sh {x} {kind}", "echo 1"))
+    shown = printed("run", "study.yaml", "--try")
+    assert mentions(shown, "$ echo step 9 0.5; true", " 0 CHECKPOINT", "error 0.5")

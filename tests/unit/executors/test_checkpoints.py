@@ -46,7 +46,9 @@ def test_no_name_leads_out_of_the_folder(tmp_path: Path, name: str) -> None:
 def test_damaged_lines_are_skipped_and_the_first_value_of_a_step_counts(tmp_path: Path) -> None:
     checkpoint = Checkpoint(tmp_path)
     assert checkpoint.reports() == ()
-    (tmp_path / REPORTS).write_bytes(b"[3, 0.5]\n[1, 0.75]\n[3, 9.0]\n{}\n[true, 1.0]\n\xff\xfe\n[5]\n[4, 0.2")
+    hostile = b"[2, NaN]\n[4, Infinity]\n[7, 1e200]\n[-5, 0.5]\n[0, 0.5]\n" + b"[" * 100_000 + b"\n"
+    torn = b"{}\n[true, 1.0]\n\xff\xfe\n[5]\n[4, 0.2"
+    (tmp_path / REPORTS).write_bytes(b"[3, 0.5]\n[1, 0.75]\n[3, 9.0]\n" + hostile + torn)
     assert checkpoint.reports() == ((1, 0.75), (3, 0.5))
     checkpoint.add(6, 0.25)
     assert checkpoint.reports() == ((1, 0.75), (3, 0.5), (6, 0.25))
@@ -63,3 +65,11 @@ def test_a_folder_that_cannot_be_made_is_the_machines_fault(tmp_path: Path) -> N
         checkpoint.add(1, 0.5)
     with pytest.raises(MachineError, match="cannot be used"):
         checkpoint.forget()
+
+
+def test_a_folder_belongs_to_the_attempt_that_took_it_last(tmp_path: Path) -> None:
+    checkpoint = Checkpoint(tmp_path)
+    assert checkpoint.holder() == ""
+    for token in ("first", "", "second"):
+        checkpoint.take(token)
+    assert checkpoint.holder() == "second"

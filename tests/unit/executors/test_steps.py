@@ -19,6 +19,7 @@ from flexibo import Objective, Steps
 from flexibo.errors import InvalidValueError
 from flexibo.executors import Outcome, measured
 from flexibo.executors.checkpoints import REPORTS, Checkpoints
+from flexibo.executors.measure import TookTooLongError
 from flexibo.executors.steps import StepMeasure
 from flexibo.history.events import FailureKind
 
@@ -111,6 +112,35 @@ def test_what_was_reported_at_the_stop_is_not_measured_again(checkpoints: Checkp
     assert (found.values, found.begun) == ({"error": 1 / 9}, 9)
 
 
+def test_an_attempt_whose_evaluation_another_worker_has_ends_at_its_next_report_and_spoils_nothing(
+    checkpoints: Checkpoints,
+) -> None:
+    folder = checkpoints.of(ERROR, ASKED.design)
+    newer: list[Outcome] = []
+
+    def slow(steps: Steps) -> None:
+        steps.report(2, 0.5)
+        newer.append(outcome(checkpoints, killed_at(4), token="newer"))
+        steps.report(3, 0.7)
+
+    older = outcome(checkpoints, slow, token="older")
+    assert (older.values, older.kind) == (None, FailureKind.LOST)
+    assert "Another worker measures 'error'" in older.reason
+    assert newer[0].reports == ((2, 0.5), (3, 1 / 3), (4, 1 / 4))
+    assert folder.reports() == newer[0].reports
+
+
+def test_an_attempt_that_was_given_up_may_still_give_its_answer(checkpoints: Checkpoints) -> None:
+    def slow(steps: Steps) -> float:
+        steps.report(2, 0.5)
+        outcome(checkpoints, killed_at(4), token="newer")
+        return 0.125
+
+    older = outcome(checkpoints, slow, token="older")
+    assert (older.values, older.reports) == ({"error": 0.125}, ((2, 0.5), (9, 0.125)))
+    assert checkpoints.of(ERROR, ASKED.design).reports()[-1] == (4, 1 / 4)  # the folder is the other's
+
+
 def test_a_function_that_cannot_resume_always_begins_at_the_beginning(checkpoints: Checkpoints) -> None:
     objective = replace(ERROR, resumable=False)
     outcome(checkpoints, killed_at(6), objective=objective)
@@ -196,8 +226,18 @@ def test_a_timeout_keeps_what_was_reported(checkpoints: Checkpoints) -> None:
         while True:
             pass
 
-    found = outcome(checkpoints, slow, objective=replace(ERROR, timeout=0.05))
+    found = outcome(checkpoints, slow, objective=replace(ERROR, timeout=0.5))
     assert (found.kind, found.reports) == (FailureKind.TIMEOUT, ((2, 0.5),))
+
+
+def test_a_timeout_while_a_report_is_written_is_a_timeout(
+    checkpoints: Checkpoints, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(path: Path, line: bytes) -> None:
+        raise TookTooLongError("It took too long.")
+
+    monkeypatch.setattr("flexibo.executors.checkpoints.append_line", interrupted)
+    assert outcome(checkpoints, trained).kind is FailureKind.TIMEOUT
 
 
 def test_a_function_with_steps_travels_to_other_processes(checkpoints: Checkpoints) -> None:

@@ -15,8 +15,8 @@ from flexibo import Objective, Steps, Study
 from flexibo.belief.step_costs import whole_costs
 from flexibo.errors import InvalidTypeError, InvalidValueError
 from flexibo.executors import Outcome
-from flexibo.history.events import FailureKind
-from flexibo.storage import MemoryStorage
+from flexibo.history.events import Evaluation, Failed, FailureKind, Reissued
+from flexibo.storage import MemoryStorage, Sign
 
 ERROR = Objective("error", steps=9)
 
@@ -96,6 +96,37 @@ def test_a_worker_that_was_killed_tells_what_it_had_reported_through_its_folder(
         study.tell(again, 0.5, cost=9.0)
         again = asked(study, only=["error"])
     assert (again.start, again.stop) == (4, 9)
+
+
+def reported(study: Study, evaluation: Evaluation, *reached: int) -> None:
+    checkpoint = study._checkpoints.found.of(ERROR, evaluation.design)
+    checkpoint.open(ERROR, evaluation.design)
+    for step in reached:
+        checkpoint.add(step, 1 / step)
+
+
+def lost_worker(study: Study, evaluation: Evaluation) -> str:
+    study.refresh()
+    return study.history.assignments[evaluation.number].worker
+
+
+def test_steps_of_lost_workers_are_paid_once_where_functions_return_costs(tmp_path: Path) -> None:
+    storage = MemoryStorage()
+    studies = [opened(storage, budget=None, checkpoints=tmp_path) for _ in range(4)]
+    first, *_, last = studies
+    first.tell_outcome(Outcome(asked(first, only=["error"]), {"error": 0.5}, 9.0, timed=False))
+    lost = asked(first, only=["error"])
+    for study, reached in zip(studies[1:], ((1, 3), (5,), (8,)), strict=True):
+        reported(first, lost, *reached)
+        storage.sign(lost_worker(study, lost), Sign(9, 3600.0, 60.0, {"host": "far"}))
+        study._heartbeat._is_gone = lambda worker, sign: True  # type: ignore[method-assign]
+        assert (asked(study, only=["error"]) == lost) == (study is not last)
+    costs = [event.cost for event in last.events if isinstance(event, Reissued)]
+    assert costs == pytest.approx([3.0, 2.0])  # of three steps, and of two more
+    [failed] = [event for event in last.events if isinstance(event, Failed)]
+    assert failed.cost == pytest.approx(3.0)
+    assert failed.reports == tuple((step, 1 / step) for step in (1, 3, 5, 8))
+    assert last.spent == pytest.approx(9.0 + 8.0)
 
 
 def test_an_attempt_that_found_a_checkpoint_teaches_the_cost_of_the_steps_that_it_went() -> None:
