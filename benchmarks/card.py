@@ -175,7 +175,7 @@ def _choices(card: Card) -> list[str]:
     best = ", ".join(map(str, card.best))
     return [
         f"The deployment that takes the least energy is one of {len(card.best)}, for {best} networks.",
-        f"The best constant answer has an error of {chance:.4g} %, the best network one of "
+        f"The best answer without learning has an error of {chance:.4g} %, the best network one of "
         f"{card.ranges['error_percent'][0]:.4g} %.",
     ]
 

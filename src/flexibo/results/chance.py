@@ -1,7 +1,8 @@
 """Whether the designs of a front do better than chance, where the origin of a study says what chance is.
 
-Chance is the loss of the best constant answer on the held-out examples. A measured share of n examples has a standard
-deviation of its own, so a design is at chance unless it is better by more than two of them.
+Chance is the loss of the best answer without learning on the held-out examples, such as always the same label. A
+measured share of n examples has a standard deviation of its own, so a design is at chance unless it is better by more
+than two of them.
 """
 
 from __future__ import annotations
@@ -46,9 +47,9 @@ def chance_sentence(history: History, rows: Sequence[DesignRow]) -> str:
         return ""
     some = f"{n_at_chance} of {len(rows)} confirmed designs are not"
     return (
-        f"{'No confirmed design is' if n_at_chance == len(rows) else some} better than chance: a constant answer has "
-        f"{name} {format_number(percent)} on these {examples:,} held-out examples. Train on more examples or for more "
-        "epochs."
+        f"{'No confirmed design is' if n_at_chance == len(rows) else some} better than chance: an answer without "
+        f"learning has {name} {format_number(percent)} on these {examples:,} held-out examples. Train on more examples "
+        "or for more epochs."
     )
 
 

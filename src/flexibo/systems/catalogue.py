@@ -59,7 +59,9 @@ SYSTEMS: Mapping[str, PaperSystem] = MappingProxyType(
             ),
             PaperSystem("resnet", "ResNet, small photographs", "resnet", "images", ("cifar-10",), IMAGES),
             PaperSystem("squeezenet", "SqueezeNet, small photographs", "squeezenet", "images", ("cifar-10",), IMAGES),
-            PaperSystem("bert-squad", "BERT, answers in a text", "bert", "questions", ("squad",), TEXT),
+            PaperSystem(
+                "bert-squad", "BERT, answers in a text", "bert", "questions", ("squad", "squad-answerable"), TEXT
+            ),
             PaperSystem("bert-imdb", "BERT, film reviews", "bert", "reviews", ("imdb", "movie-reviews"), TEXT),
             PaperSystem(
                 "deepspeech",

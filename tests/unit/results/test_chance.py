@@ -1,4 +1,4 @@
-"""Fronts that are no better than a constant answer say so."""
+"""Fronts that are no better than an answer without learning say so."""
 
 from __future__ import annotations
 

@@ -75,6 +75,15 @@ DATASETS: Mapping[str, DatasetEntry] = MappingProxyType(  # all datasets by name
             squad.load,
             squad.missing,
         ),
+        "squad-answerable": DatasetEntry(
+            "SQuAD 2.0 without the questions that have no answer",
+            "questions",
+            "train-v2.0.json and dev-v2.0.json, or one json file of that format",
+            "https://rajpurkar.github.io/SQuAD-explorer",
+            partial(squad.load, name="squad-answerable", answerable=True),
+            squad.missing,
+            stands_in_for="squad",
+        ),
         "imdb": DatasetEntry(
             "IMDB: 50,000 film reviews",
             "reviews",

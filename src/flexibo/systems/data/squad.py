@@ -32,20 +32,34 @@ def missing(folder: Path) -> str:
     return "" if single else f"{' and '.join(FILES)} are missing"
 
 
-def load(folder: Path, *, limit: int | None = None, seed: int = 0) -> Dataset[Questions]:
-    """The questions of a folder, with and without an answer in proportion; of one file, no text is in both parts."""
-    check_present("squad", folder, missing(folder))
+def load(
+    folder: Path, *, limit: int | None = None, seed: int = 0, name: str = "squad", answerable: bool = False
+) -> Dataset[Questions]:
+    """The questions of a folder, with and without an answer in proportion; of one file, no text is in both parts.
+
+    Args:
+        folder: Where the files are.
+        limit: The largest number of training questions.
+        seed: The seed of what is chosen.
+        name: The name of the dataset.
+        answerable: Whether questions without an answer are left out.
+    """
+    check_present(name, folder, missing(folder))
     note = ""
     if both := _both(folder):
         train, test = ([one for article in read_articles(path) for one in article] for path in both)
     else:
         (path,) = _single(folder)
         train, test = _divided(path, read_articles(path), seed)
-        name = printable_line(path.name)
-        note = f"The questions of {name} were divided here, by article; a score on them is not a SQuAD score."
+        file = printable_line(path.name)
+        note = f"The questions of {file} were divided here, by article; a score on them is not a SQuAD score."
+    if answerable:
+        train, test = ([one for one in part if one.answers] for part in (train, test))
+        if not train or not test:
+            raise DamagedDataError(f"The questions in {folder} have no answers; {name} needs questions with answers.")
     rows, test_rows = chosen(_has_answer(train), _has_answer(test), limit, seed)
     part, held_out = Questions(tuple(train[row] for row in rows)), Questions(tuple(test[row] for row in test_rows))
-    return dataset("squad", part, held_out, note)
+    return dataset(name, part, held_out, note)
 
 
 def _both(folder: Path) -> list[Path]:

@@ -1,13 +1,14 @@
-"""Question answering on SQuAD 2.0: the task of BERT with a head that finds an answer in a text, if there is one.
+"""Question answering on SQuAD: the task of BERT with a head that finds an answer in a text, if there is one.
 
 The input is [CLS] question [SEP] window of the text [SEP], `sequence_length` tokens in all; the question gets at most
 half of them. Each epoch uses each question once, in a random window: in half of the cases one that contains the answer,
 otherwise any window. If the window has no answer, both logits should point at [CLS].
 
 A held-out text is read in windows that overlap by half. The answer is the best span of all windows, unless [CLS] scores
-at least as high in every window. The error is 100 - F1 as defined by SQuAD's authors (Rajpurkar et al. 2018): the words
-that prediction and answer share, in lower case, without punctuation and articles; the best over all correct answers.
-"No answer" is the empty text.
+at least as high in every window. If all training questions have an answer, so have the others: then the best span is
+the answer whatever [CLS] scores, as in SQuAD 1.1. The error is 100 - F1 as defined by SQuAD's authors (Rajpurkar et al.
+2018): the words that prediction and answer share, in lower case, without punctuation and articles; the best over all
+correct answers. "No answer" is the empty text.
 """
 
 from __future__ import annotations
@@ -85,9 +86,17 @@ class AnswerTask(TextTask):
 
     @property
     def chance_percent(self) -> float:
-        """The error of always finding no answer."""
-        shares = [f1_share("", [text for _, text in one.answers]) for one in self.data.test.questions]
-        return 100 * (1 - sum(shares) / len(shares))
+        """The error of the best answer that needs no question: none, the usual one, or the first sentence."""
+        questions = self.data.test.questions
+        usual = Counter(text for one in self.data.train.questions for _, text in one.answers).most_common(1)
+        blind = [[""] * len(questions), [one.context.partition(". ")[0] for one in questions]]
+        blind += [[text] * len(questions) for text, _ in usual]
+        return min(_error_percent(predictions, self.data.test) for predictions in blind)
+
+    @property
+    def may_be_unanswered(self) -> bool:
+        """Whether a question may have no answer, as in SQuAD 2.0; not if all training questions have one."""
+        return not all(one.answers for one in self.data.train.questions)
 
     def batches(self, design: Design, generator: torch.Generator, device: Device) -> Iterator[Batch]:
         """One epoch of tokens, masks and segments (b, L), and the tokens where answers start and end (b,)."""
@@ -113,13 +122,7 @@ class AnswerTask(TextTask):
 
     def error_percent(self, model: nn.Module, design: Design, device: Device) -> float:
         """100 - F1 on the held-out questions."""
-        questions = self.data.test.questions
-        predictions = self.predictions(model, design, device)
-        shares = [
-            f1_share(prediction, [text for _, text in one.answers])
-            for prediction, one in zip(predictions, questions, strict=True)
-        ]
-        return 100 * (1 - sum(shares) / len(shares))
+        return _error_percent(self.predictions(model, design, device), self.data.test)
 
     def inputs(self, design: Design, count: int, device: Device) -> tuple[Tensor, ...]:
         """Held-out tokens, masks and segments, (count, sequence_length): the first window of each question."""
@@ -145,12 +148,12 @@ class AnswerTask(TextTask):
                 columns = (score, logits[:, 0].sum(dim=1), first + shift, last + shift)
                 parts.append(torch.stack([column.double() for column in columns]).cpu())
         scores, nulls, firsts, lasts = torch.cat(parts, dim=1).numpy()
-        answers = []
+        answers, is_open = [], self.may_be_unanswered
         of_window = chosen.cpu().numpy()
         bounds = np.searchsorted(of_window, np.arange(len(self.data.test) + 1))
         for one, low, high in zip(self.data.test.questions, bounds[:-1], bounds[1:], strict=True):
             best = low + int(np.argmax(scores[low:high]))
-            if scores[best] <= nulls[low:high].min():
+            if is_open and scores[best] <= nulls[low:high].min():
                 answers.append("")
                 continue
             place = encoded.offsets[int(firsts[best])][0], encoded.offsets[int(lasts[best])][1]
@@ -262,6 +265,13 @@ def _best_spans(logits: Tensor, is_text: Tensor) -> tuple[Tensor, Tensor, Tensor
     sums = (starts[:, :, None] + ends[:, None, :]).masked_fill(~allowed, -torch.inf)
     score, at = sums.flatten(1).max(dim=1)
     return score, at // length, at % length
+
+
+def _error_percent(predictions: Sequence[str], part: Questions) -> float:
+    """100 - F1 of the answers to some questions."""
+    asked = zip(predictions, part.questions, strict=True)
+    shares = [f1_share(prediction, [text for _, text in one.answers]) for prediction, one in asked]
+    return 100 * (1 - sum(shares) / len(shares))
 
 
 def normal_answer(text: str) -> str:

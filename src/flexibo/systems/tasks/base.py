@@ -54,7 +54,7 @@ class LearningTask(Protocol):
 
     @property
     def chance_percent(self) -> float:
-        """The error of the best constant answer on the held-out examples: a network that learnt has a smaller one."""
+        """The error of the best answer without learning on the held-out examples, such as always the same label."""
 
     def load(self, device: Device) -> None:
         """Load all examples for a training on a device; otherwise the first training loads them."""

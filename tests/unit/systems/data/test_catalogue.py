@@ -14,7 +14,8 @@ from flexibo.errors import UnknownNameError
 from flexibo.systems.data.base import DamagedDataError, MissingDataError
 from flexibo.systems.data.catalogue import DATASETS, find_dataset, load_dataset, places
 
-NAMES = ["mnist", "fashion-mnist", "cifar-10", "imagenet", "squad", "imdb", "movie-reviews", "common-voice"]
+IMAGES, TEXTS = ["mnist", "fashion-mnist", "cifar-10", "imagenet"], ["imdb", "movie-reviews"]
+NAMES = [*IMAGES, "squad", "squad-answerable", *TEXTS, "common-voice"]
 
 
 def write_idx(folder: Path, n: int = 500) -> None:
@@ -39,7 +40,8 @@ def test_the_table_has_the_papers_data_and_its_stand_ins() -> None:
     assert list(DATASETS) == [*NAMES, "digit-strings", "spoken-digits"]
     stand_ins = {name: entry.stands_in_for for name, entry in DATASETS.items() if entry.stands_in_for}
     speech = dict.fromkeys(("digit-strings", "spoken-digits"), "common-voice")
-    assert stand_ins == {"fashion-mnist": "mnist", "movie-reviews": "imdb", **speech}
+    texts = {"squad-answerable": "squad", "movie-reviews": "imdb"}
+    assert stand_ins == {"fashion-mnist": "mnist", **texts, **speech}
     for name, other in stand_ins.items():
         assert DATASETS[name].kind == DATASETS[other].kind
     assert {entry.kind for entry in DATASETS.values()} == {"images", "reviews", "questions", "recordings"}

@@ -80,6 +80,16 @@ def test_a_limit_keeps_questions_with_and_without_answer_in_proportion(tmp_path:
     assert sorted(one.question[:2] for one in data.train.questions) == ["no"] * 2 + ["ye"] * 6
 
 
+def test_questions_without_an_answer_can_be_left_out(tmp_path: Path) -> None:
+    both = document(article(asked("Where?", "France"), asked("Why?")), article(asked("Who?", "Normans")))
+    data = squad.load(write_squad(tmp_path, both), name="squad-answerable", answerable=True)
+    assert [one.question for one in data.train.questions] == ["Where?", "Who?"]
+    assert data.name == "squad-answerable"
+    assert data.fingerprint != squad.load(tmp_path).fingerprint
+    with pytest.raises(DamagedDataError, match="squad-answerable"):
+        squad.load(write_squad(tmp_path, document(article(asked("Why?")))), name="squad-answerable", answerable=True)
+
+
 def test_several_files_that_could_be_meant_are_named(tmp_path: Path) -> None:
     for name in ("a.json", "b.json"):
         (tmp_path / name).write_text(document(*many_articles()))

@@ -124,6 +124,13 @@ def test_there_is_no_answer_where_every_window_prefers_none() -> None:
     assert task.error_percent(Oracle(task, {"rome": 5.0, "text": 4.0}, 0.0), BERT, "cpu") == 50.0
 
 
+def test_a_question_is_always_answered_where_all_training_questions_are() -> None:
+    answered = Questions(tuple(one for one in QUESTIONS if one.answers))
+    task = AnswerTask("bert", Dataset("answerable", answered, Questions(QUESTIONS), "f"), TEXT)
+    model = Oracle(task, {"rome": 5.0, "text": 4.0}, null=9.0)
+    assert task.predictions(model, BERT, "cpu") == ["Rome", "Rome", "Rome", "text"]
+
+
 def test_one_window_that_doubts_there_is_no_answer_is_enough() -> None:
     task = answer_task()
     rome = task.words.numbers["rome"]
@@ -202,8 +209,23 @@ def test_what_is_only_run_encodes_its_batch(monkeypatch: pytest.MonkeyPatch) -> 
     assert encoded == [task.data.test.questions[0].question]
 
 
-def test_the_chance_level_is_that_of_the_best_constant_answer() -> None:
-    assert answer_task().chance_percent == pytest.approx(75.0)
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        ((), 0.0),  # there is no answer
+        (("old",), 100 * (1 - 1 / 2)),  # no answer: right for the other half
+        (("a red", "old", "old", "old"), 100 * (1 - 3 / 5)),  # the most frequent answer: three of five
+        # The first sentence, "ann has red hat", shares two words with two of three: F1 = 2 * 2 / (4 + 2).
+        (("ann has", "red hat"), 100 * (1 - (2 / 3 + 2 / 3) / 3)),
+    ],
+)
+def test_the_chance_level_is_that_of_the_best_answer_that_needs_no_question(
+    answers: tuple[str, ...], expected: float
+) -> None:
+    questions = [Question(CONTEXT, "What?", ((CONTEXT.lower().index(text), text),)) for text in answers]
+    part = Questions((*questions, Question(CONTEXT, "Why?", ())))
+    task = AnswerTask("bert", Dataset("questions", part, part, "f"), TEXT)
+    assert task.chance_percent == pytest.approx(expected)
 
 
 @pytest.mark.slow
