@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-SECONDS, TRANSACTIONS, CLIENTS = os.environ.get("PGBENCH_SECONDS", "20"), 500, 4
+SECONDS, TRANSACTIONS, CLIENTS = os.environ.get("PGBENCH_SECONDS", "20"), 250, 4
 """How long the long run takes, how many transactions each client makes in the short one, and the clients."""
 UNITS = {"mb": "MB", "ms": "ms", "s": "s", "us": ""}
 """What the last part of the name of an option means: `wal_buffers_mb` is the setting `wal_buffers` in MB."""
@@ -63,7 +63,7 @@ def template() -> tempfile.TemporaryDirectory[str]:
 @contextmanager
 def running(design: Mapping[str, Any]) -> Iterator[tuple[Path, dict[str, str]]]:
     """A server with the settings of a design on a copy of the database: its folder and its settings."""
-    settings = {"max_wal_senders": "0", "min_wal_size": "32MB", "log_min_messages": "fatal"}
+    settings = {"max_wal_senders": "0", "min_wal_size": "32MB", "recovery_init_sync_method": "syncfs"}
     for name, value in design.items():
         setting, _, unit = name.rpartition("_")
         settings |= {setting: f"{value}{UNITS[unit]}"} if unit in UNITS else {name: str(value)}
