@@ -37,6 +37,7 @@ COMMAND_LINE = (
     "matplotlib.figure",
     "psycopg",
     "scipy.optimize",
+    "scipy.stats",
     "typer.testing",
     "uvicorn",
 )

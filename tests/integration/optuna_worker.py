@@ -1,13 +1,9 @@
-"""A process that works on an Optuna study: ``python optuna_worker.py URL TRIALS [NUMBER]``.
-
-It kills itself, without a word, in the middle of the trial with that number.
-"""
+"""What a process does that works on an Optuna study."""
 
 from __future__ import annotations
 
 import os
 import signal
-import sys
 
 import optuna
 
@@ -15,7 +11,7 @@ from flexibo.integrations.optuna import FlexiBOSampler
 
 
 def main(url: str, trials: int, killed_in: int | None = None) -> None:
-    """Work on the study for some trials."""
+    """Work on the study for some trials; the process kills itself, without a word, in the middle of one of them."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     sampler = FlexiBOSampler(seed=3, n_startup_trials=4, candidates=100)
     study = optuna.create_study(
@@ -29,7 +25,3 @@ def main(url: str, trials: int, killed_in: int | None = None) -> None:
         return x + trial.suggest_int("n", 0, 8), x * trial.suggest_categorical("k", [1, 2, 3])
 
     study.optimize(objective, n_trials=trials)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1], *map(int, sys.argv[2:]))

@@ -4,22 +4,35 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
+from collections.abc import Iterator
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 import optuna
 import pytest
 from optuna.trial import TrialState
+from tests.forked import forked, imported
+from tests.integration import optuna_worker
 
-WORKER = Path(__file__).with_name("optuna_worker.py")
 LIMIT = 600
 
 pytestmark = pytest.mark.slow
 
 
-def begin(url: str, *arguments: int) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, str(WORKER), url, *map(str, arguments)])
+@pytest.fixture(scope="module", autouse=True)
+def ready() -> Iterator[None]:
+    with imported("flexibo.integrations.optuna", "optuna.storages", "scipy.stats", "sqlalchemy.dialects.sqlite"):
+        yield
+
+
+def begin(url: str, *arguments: int) -> ForkServerProcess:
+    return forked(optuna_worker.main, url, *arguments)
+
+
+def status(process: ForkServerProcess) -> int | None:
+    """The status of a process, once it has ended."""
+    process.join(LIMIT)
+    return process.exitcode
 
 
 def shared(url: str) -> optuna.Study:
@@ -32,12 +45,12 @@ def url_in(folder: Path) -> str:
 
 def test_a_study_whose_process_was_killed_is_continued_with_what_was_proposed(tmp_path: Path) -> None:
     url = url_in(tmp_path)
-    assert begin(url, 20, 6).wait(LIMIT) == -signal.SIGKILL
+    assert status(begin(url, 20, 6)) == -signal.SIGKILL
     *_, lost = shared(url).trials
     assert (lost.number, lost.state, list(lost.params)) == (6, TrialState.RUNNING, ["x"])
     pending = lost.system_attrs["flexibo:proposed:0"]
     assert set(json.loads(pending)) == {"x", "n", "k"}
-    assert begin(url, 4).wait(LIMIT) == 0
+    assert status(begin(url, 4)) == 0
     trials = shared(url).trials
     assert [trial.state for trial in trials[7:]] == [TrialState.COMPLETE] * 4
     assert pending not in [trial.system_attrs["flexibo:proposed:0"] for trial in trials[7:]]
@@ -47,17 +60,17 @@ def test_a_killed_and_a_copied_study_are_proposed_the_same(tmp_path: Path) -> No
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     whole, parts = url_in(tmp_path / "a"), url_in(tmp_path / "b")
-    assert begin(whole, 8).wait(LIMIT) == 0
-    assert begin(parts, 3).wait(LIMIT) == 0
-    assert begin(parts, 5).wait(LIMIT) == 0
+    assert status(begin(whole, 8)) == 0
+    assert status(begin(parts, 3)) == 0
+    assert status(begin(parts, 5)) == 0
     assert [trial.params for trial in shared(parts).trials] == [trial.params for trial in shared(whole).trials]
 
 
 def test_two_processes_work_on_one_study(tmp_path: Path) -> None:
     url = url_in(tmp_path)
-    assert begin(url, 1).wait(LIMIT) == 0
+    assert status(begin(url, 1)) == 0
     workers = [begin(url, 6), begin(url, 6)]
-    assert [worker.wait(LIMIT) for worker in workers] == [0, 0]
+    assert [status(worker) for worker in workers] == [0, 0]
     trials = shared(url).trials
     assert [trial.state for trial in trials] == [TrialState.COMPLETE] * 13
     assert len({tuple(sorted(trial.params.items())) for trial in trials}) == 13
