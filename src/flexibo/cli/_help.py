@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Sequence
+from functools import cache
 from importlib import import_module
 from itertools import pairwise
 from typing import Any
@@ -93,6 +94,7 @@ class LazyGroup(HelpfulGroup):
         self.commands.update({entry.name: LazyCommand(entry) for entry in COMMANDS})
 
 
+@cache
 def load(entry: CommandEntry) -> Any:
     name = entry.function or entry.name
     found = getattr(import_module(f"flexibo.cli.{name}"), name)

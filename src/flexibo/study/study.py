@@ -200,6 +200,7 @@ class Study:
         self._log = GuardedLog(EventLog(opened, self.history, name=name), name=name)
         self._ask_memory = AskMemory()
         self._last_stop = LastStop(self.history)
+        self._handed_over: tuple[Predictor, int, str, HandOver] | None = None
         self._mind = Mind(self.history, surrogate=surrogate, cost=cost)
         self._checkpoints = StudyCheckpoints(history, opened, name, checkpoints)
         self._given: dict[str, Any] = {
@@ -813,7 +814,10 @@ class Study:
     def hand_over(self, *, include: str = "probable") -> HandOver:
         """The confirmed and the promising designs, what is missed at most, and what confirming everything costs."""
         self.refresh()
-        return hand_over(self.predictor, self.history, include=include)
+        predictor, count = self.predictor, len(self.history.events)
+        if self._handed_over is None or self._handed_over[:3] != (predictor, count, include):  # several ask for it
+            self._handed_over = predictor, count, include, hand_over(predictor, self.history, include=include)
+        return self._handed_over[3]
 
     def certificate(self, delta: float | None = None, *, candidates: int | None = None) -> Certificate:
         """An upper bound on what confirmed and promising designs miss of the best hypervolume; print it.
