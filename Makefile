@@ -19,7 +19,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Tests start hundreds of processes: without bytecode each of them would compile all that it imports.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo docs test rest check check-all fresh sum format lint types layers wheel pythons compare quality bench soak clean help
+.PHONY: demo docs test rest check check-all fresh sum format lint types layers wheel pythons oldest newest compare quality bench soak clean help
 
 help:  ## show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -58,8 +58,8 @@ check: export CPU_LOG := $(CURDIR)/build/cpu-minutes
 check: fresh  ## everything that CI runs
 	$(MAKE) -j3 --output-sync=target $(STAMPS)/pythons types docs wheel lint layers
 	$(MAKE) test
-	$(MAKE) -j2 --output-sync=target pythons $(STAMPS)/bench
-	$(MAKE) -j2 --output-sync=line rest compare
+	$(MAKE) -j2 --output-sync=target newest $(STAMPS)/bench
+	$(MAKE) -j3 --output-sync=line rest oldest compare
 	$(MAKE) sum
 
 check-all: check  ## and what takes too long for every run: repeats of statistical claims, long attacks, a real SLURM
@@ -93,6 +93,9 @@ wheel: $(STAMPS)/test  ## build a wheel and use it in an empty environment
 
 pythons: $(STAMPS)/pythons  ## contracts, laws, golden questions and command line on the oldest and newest Python installed
 	BIN=$(BIN) $(CPU) $@ sh tests/pythons.sh
+
+oldest newest: $(STAMPS)/pythons
+	BIN=$(BIN) $(CPU) $@ sh tests/pythons.sh $@
 
 compare: $(STAMPS)/bench  ## methods and third-party optimisers on two small problems, at equal cost
 	rm -rf results/quick

@@ -3,7 +3,7 @@
 # installed, unless it is the current one. The other tests depend on the Python version through these parts only. On the
 # newest, of the command line only its help, the demo, a study file and a system are run: what it may lack is in imports.
 # Variants of a test, which run the same code with other numbers, are left out, and laws are tried with few examples.
-# pythons.sh --install: only make their environments.
+# pythons.sh --install: only make their environments. pythons.sh oldest, pythons.sh newest: only this one of the two.
 set -eu
 only="${1:-}"
 BIN="${BIN:-.venv/bin}"
@@ -44,7 +44,12 @@ run='import signal, sys, pytest; signal.signal(signal.SIGINT, signal.default_int
 export OMP_NUM_THREADS=1
 logs="$(mktemp -d)"
 jobs=""
-for name in $oldest $newest; do
+case "$only" in
+  oldest) names="$oldest" ;;
+  newest) names="$newest" ;;
+  *) names="$oldest $newest" ;;
+esac
+for name in $names; do
   log="$logs/$(echo "$name" | tr / _)"
   (set -e; tested "$name") > "$log" 2>&1 &
   jobs="$jobs $!:$log"
