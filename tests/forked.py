@@ -36,8 +36,10 @@ COMMAND_LINE = (
     "matplotlib.backends.backend_agg",
     "matplotlib.figure",
     "psycopg",
+    "pydantic.type_adapter",
     "scipy.optimize",
     "scipy.stats",
+    "sqlalchemy.dialects.postgresql.psycopg",
     "typer.testing",
     "uvicorn",
 )

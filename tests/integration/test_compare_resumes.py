@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.command_line import good
 
 from flexibo.compare.comparison import compare
 from flexibo.compare.runs import Allowance
@@ -22,10 +23,10 @@ SEEDS = 2
 SUITE = Suite("", PROBLEMS, METHODS, (), SEEDS, Allowance(n_initial=4, budget=1.0))
 
 
-def command(out: Path, jobs: int) -> list[str]:
+def words(out: Path, jobs: int) -> list[str]:
     names = ["--problems", ",".join(PROBLEMS), "--methods", ",".join(METHODS), "--seeds", str(SEEDS)]
     allowance = ["--initial", "4", "--budget", "1", "--jobs", str(jobs), "--out", str(out)]
-    return [sys.executable, "-m", "flexibo", "compare", *names, *allowance]
+    return ["compare", *names, *allowance]
 
 
 def table(out: Path) -> list[dict[str, str]]:
@@ -38,7 +39,8 @@ def table(out: Path) -> list[dict[str, str]]:
 def test_a_killed_comparison_resumes_to_the_same_table_and_leaves_no_process_behind(tmp_path: Path) -> None:
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     compare(SUITE, whole, jobs=1)
-    process = subprocess.Popen(command(broken, 2), stdout=subprocess.DEVNULL, start_new_session=True)
+    command = [sys.executable, "-m", "flexibo", *words(broken, 2)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
     deadline = time.monotonic() + 200
     while _lines(broken / "results.csv") < 30 and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -50,7 +52,7 @@ def test_a_killed_comparison_resumes_to_the_same_table_and_leaves_no_process_beh
     assert not _alive(group)
     finished = _lines(broken / "results.csv")
     assert 30 <= finished < _lines(whole / "results.csv"), "it was killed too late to tell"
-    subprocess.run(command(broken, 1), check=True, capture_output=True, timeout=240)
+    good(*words(broken, 1))
     assert table(broken) == table(whole)
     assert (broken / "report.html").exists()
 

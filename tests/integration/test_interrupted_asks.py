@@ -238,7 +238,7 @@ def test_real_interrupts_at_random_moments_leave_nothing_claimed(storage: Any) -
     longest = 1.5 * (time.perf_counter() - begin) / 10
     seen = 0
     try:
-        for _ in range(400):
+        for _ in range(120):
             got: Evaluation | None = None
             timer = threading.Timer(rng.uniform(0.0, longest), signal.raise_signal, [signal.SIGINT])
             try:
@@ -252,4 +252,4 @@ def test_real_interrupts_at_random_moments_leave_nothing_claimed(storage: Any) -
                 study.release(got)
     finally:
         signal.signal(signal.SIGINT, before)
-    assert seen > 10  # of a quick storage most come too late
+    assert seen > 3  # of a quick storage most come too late

@@ -53,7 +53,7 @@ def ready() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path / 'toy.db'}" if request.param == "sqlite" else server().new_database()
 
@@ -69,7 +69,7 @@ def start(tmp_path: Path, url: str) -> Iterator[Start]:
         running.append(Command(tmp_path, *arguments, FLEXIBO_STORAGE=url, OMP_NUM_THREADS="1", COLUMNS="100"))
         return running[-1]
 
-    assert_done(begin("run", "study.yaml"))
+    assert_done(begin("run", "study.yaml", "--quiet"))
     with Study.load(url) as study:
         for x in range(0, 101, 20):
             if not study.history.is_measured(0, study.space.design({"x": x})):
@@ -103,12 +103,21 @@ def check_answered_once(url: str) -> Study:
     return study
 
 
-@pytest.mark.parametrize("again", [("confirm", "--budget", "200"), ("resume",), ("worker", "--idle", "1s")])
+CONFIRM, RESUME = ("confirm", "--budget", "200", "--quiet"), ("resume", "--quiet")
+WORK = ("worker", "--idle", "1s")
+PROCESSES = ("--executor", "processes", "--workers", "2")
+
+
+@pytest.mark.parametrize(
+    ("url", "again"),
+    [("sqlite", CONFIRM), ("postgresql", CONFIRM), ("sqlite", RESUME), ("postgresql", WORK)],
+    indirect=["url"],
+)
 def test_what_a_killed_confirm_left_in_the_queue_is_measured_by_the_next(
     start: Start, tmp_path: Path, url: str, again: tuple[str, ...]
 ) -> None:
     (tmp_path / "lethal").touch()
-    killed = start("confirm", "--budget", "200")
+    killed = start(*CONFIRM)
     killed.wait()
     assert killed.returncode != 0
     queued = [one.design for one in Study.load(url).queue]
@@ -119,12 +128,12 @@ def test_what_a_killed_confirm_left_in_the_queue_is_measured_by_the_next(
     assert set(counted(tmp_path).values()) == {1}
 
 
-@pytest.mark.parametrize("more", [(), ("--executor", "processes", "--workers", "2")], ids=["inline", "processes"])
+@pytest.mark.parametrize(("url", "more"), [("sqlite", ()), ("postgresql", ()), ("sqlite", PROCESSES)], indirect=["url"])
 def test_two_that_confirm_at_once_measure_nothing_twice(
     start: Start, tmp_path: Path, url: str, more: tuple[str, ...]
 ) -> None:
     (tmp_path / "slow").touch()
-    both = [start("confirm", "--budget", "200", *more), start("confirm", "--budget", "200")]
+    both = [start(*CONFIRM, *more), start(*CONFIRM)]
     for process in both:
         assert_done(process)
     study = check_answered_once(url)

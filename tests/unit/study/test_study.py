@@ -16,8 +16,11 @@ import pytest
 
 from flexibo import Design, Objective, Space, Study
 from flexibo.errors import InvalidTypeError, InvalidValueError, UnknownNameError
+from flexibo.history.event_dicts import event_to_dict
 from flexibo.history.events import Asked, BudgetSet, Created, Failed, ReferenceFixed, Told
 from flexibo.optimizer import StopKind
+from flexibo.results.handover import HandOver, hand_over
+from flexibo.storage import MemoryStorage
 
 Functions = Mapping[str, Callable[[Design], Any]]
 Make = Callable[..., Study]
@@ -47,6 +50,32 @@ def test_the_front_of_a_small_problem_is_found_within_the_budget(make_study: Mak
     summary = study.summary()
     assert summary.evaluations["joules"] > summary.evaluations["error"]
     assert summary.stop_kind in (StopKind.BUDGET, StopKind.NO_REGION)
+
+
+def test_what_is_handed_over_is_computed_once_for_each_event(
+    make_study: Make, functions: Functions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, computed = make_study(method="random", n_initial=2), []
+
+    def counted(*arguments: Any, include: str) -> HandOver:
+        computed.append(include)
+        return hand_over(*arguments, include=include)
+
+    monkeypatch.setattr("flexibo.study.study.hand_over", counted)
+    answer(study, functions, 6)
+    assert study.front() is study.hand_over().front
+    assert study.promising(include="possible") is study.hand_over(include="possible").promising
+    assert computed == ["probable", "possible"]
+    before = study.front()
+    answer(study, functions, 6)
+    assert study.front() != before
+    assert study.front() == Study.load(copied(study)).front()
+
+
+def copied(study: Study) -> MemoryStorage:
+    storage = MemoryStorage()
+    storage.commit(0, lambda _: [event_to_dict(event) for event in study.events])
+    return storage
 
 
 def test_asking_twice_without_telling_gives_two_different_evaluations(make_study: Make, functions: Functions) -> None:
