@@ -6,6 +6,7 @@ It imports study and storage. What starts with an underscore is private.
 from flexibo.transfer._event_file import Exported, event_lines, import_events, read_events
 from flexibo.transfer._result_table import Results, import_results, option_value, read_results
 from flexibo.transfer._unstored_answers import holds_answers, import_answers, read_answers
+from flexibo.transfer.checkpoint_copies import CopiedCheckpoints, copy_checkpoints, unfinished_trainings
 from flexibo.transfer.evaluations import STATES, Record, records, table_lines
 from flexibo.transfer.known import learn_from
 from flexibo.transfer.salvage import Salvaged, Verified, salvaged, salvaged_lines, verified, verified_lines
@@ -13,12 +14,14 @@ from flexibo.transfer.study_copies import StudyCopy, not_stored, study_copy
 
 __all__ = [
     "STATES",
+    "CopiedCheckpoints",
     "Exported",
     "Record",
     "Results",
     "Salvaged",
     "StudyCopy",
     "Verified",
+    "copy_checkpoints",
     "event_lines",
     "holds_answers",
     "import_answers",
@@ -35,6 +38,7 @@ __all__ = [
     "salvaged_lines",
     "study_copy",
     "table_lines",
+    "unfinished_trainings",
     "verified",
     "verified_lines",
 ]

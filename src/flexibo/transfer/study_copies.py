@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from flexibo.belief.costs import TRANSFORMS
@@ -31,16 +32,26 @@ class StudyCopy:
         return [time_of(content) for content in self.contents]
 
 
-def study_copy(storage: str | Storage, name: str | None = None) -> StudyCopy:
-    """A copy of a stored study, by name where there are several; nothing is created, changed or locked."""
+def study_copy(storage: str | Storage, name: str | None = None, *, checkpoints: Path | None = None) -> StudyCopy:
+    """A copy of a stored study, by name where there are several; nothing is created, changed or locked.
+
+    Its checkpoints are in this folder, or where those of the stored study are by default.
+    """
     found, name, _ = stored_study(storage, name)
+    folder = checkpoints or getattr(found, "checkpoints", None)
     try:
-        return copy_of(found.read(), name, found.workers())
+        return copy_of(found.read(), name, found.workers(), checkpoints=folder)
     except DamagedStudyError as error:  # the copy does not know where the study is stored
         raise DamagedStudyError(error.damage, place_of(found)) from None
 
 
-def copy_of(contents: Sequence[Content], name: str, workers: Mapping[str, Sign] | None = None) -> StudyCopy:
+def copy_of(
+    contents: Sequence[Content],
+    name: str,
+    workers: Mapping[str, Sign] | None = None,
+    *,
+    checkpoints: Path | None = None,
+) -> StudyCopy:
     """The study that is the replay of these events, in memory."""
     with_settings = [content for content in contents if content.get("event") in SETTING]
     missing = not_stored(contents[0]["settings"])
@@ -48,7 +59,8 @@ def copy_of(contents: Sequence[Content], name: str, workers: Mapping[str, Sign] 
         missing = tuple(dict.fromkeys([*missing, *not_stored(content["settings"])]))
     memory = MemoryStorage()
     memory.commit(0, lambda _: [readable(content) for content in contents])
-    study = Study.load(memory, name, valid=every_design if "rule" in missing else None)
+    rule = every_design if "rule" in missing else None
+    study = Study.load(memory, name, valid=rule, checkpoints=checkpoints)
     return StudyCopy(name, contents, study, workers or {}, missing)
 
 

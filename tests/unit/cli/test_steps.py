@@ -11,7 +11,7 @@ import pytest
 from tests.command_line import good, mentions, refusal
 from tests.unit.study.small_studies import asked
 
-from flexibo import Objective, Study
+from flexibo import Design, Objective, Study
 from flexibo.cli._progress_lines import evaluation_facts, evaluation_line
 from flexibo.executors import Outcome
 from flexibo.storage import MemoryStorage, open_storage
@@ -147,6 +147,26 @@ def test_curves_are_exported_and_imported() -> None:
     good("import", "net.jsonl", "--storage", "sqlite:///copy.db")
     assert Study.load("sqlite:///copy.db").curve(evaluation.design, "error") == ((1, 0.5), (3, 0.4), (9, 0.2))
     assert mentions(good("import", "net.csv"), "0")
+
+
+def test_a_backup_has_the_checkpoints_of_unfinished_trainings(stopped: Study) -> None:
+    done, unfinished = Design({"x": 1.0}), stopped.history.asked[0].design
+    for design in (done, unfinished):
+        folder = stopped.checkpoint(design, "error")
+        folder.mkdir(parents=True)
+        (folder / "model").write_bytes(bytes(1_500_000))
+    said = good("backup", "copy.db")
+    assert mentions(said, "copy.db.checkpoints", "1 unfinished training", "1.5 MB")
+    copy = Study.load("sqlite:///copy.db")
+    assert (copy.checkpoint(unfinished, "error") / "model").stat().st_size == 1_500_000
+    assert not copy.checkpoint(done, "error").exists()
+    assert mentions(good("backup", "copy.jsonl"), "no checkpoints", "1 unfinished training")
+    assert "checkpoints" not in good("backup", "bare.db", "--without-checkpoints")
+    assert not Path("bare.db.checkpoints").exists()
+    Path("bare.db").unlink()
+    Path("bare.db.checkpoints").mkdir()
+    assert mentions(refusal("backup", "bare.db"), "bare.db.checkpoints", "--force")
+    assert not Path("bare.db").exists()
 
 
 def test_lines_of_a_run_and_of_a_worker_say_at_which_step_a_value_is() -> None:
