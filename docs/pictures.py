@@ -1,7 +1,7 @@
 """Draws the pictures of "Ideas in pictures", "Methods" and "Plots": ``python docs/pictures.py``, into docs/images.
 
 The library draws them itself, from its geometry or from studies of examples/first_study.py, whose true front is known,
-and examples/three_objectives.py. This takes some minutes on two cores; ``--seeds 1`` is faster.
+examples/three_objectives.py and docs/tutorials/steps.md. This takes some minutes on two cores; ``--seeds 1`` is faster.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def main() -> None:
     _write(cost_figure(seeds, given.budget), given.folder / "ideas-cost.png")
     plt.rcdefaults()
     two, three = _finished(_study(0, given.budget)), _three(given.budget)
-    for study, names in ((two, TWO), (three, THREE)):
+    for study, names in ((two, TWO), (three, THREE), (_with_steps(), ("curves",))):
         for name in names:
             _write(_figure_of(plots.PICTURES[name].draw(study)), given.folder / f"plots-{name}.png", dpi=110)
 
@@ -86,6 +86,16 @@ def _write(figure: Any, path: Path, *, dpi: int = 140) -> None:
     Image.open(content).convert("RGB").quantize(256, method=Image.Quantize.MAXCOVERAGE).save(path, optimize=True)
     plt.close(figure)
     print(f"{path}: {path.stat().st_size / 1000:.0f} kB")
+
+
+def _with_steps() -> Study:
+    """The study of the tutorial on steps, with a budget of nine complete trainings."""
+    text = (ROOT / "docs" / "tutorials" / "steps.md").read_text()
+    code = text.split("```python\n", 1)[1].split("```", 1)[0]
+    names: dict[str, Any] = {}
+    exec(compile(code, "digits_steps.py", "exec"), names)
+    study: Study = names["studied"](0, 9 * names["EPOCHS"])
+    return study
 
 
 def _figure_of(axes: Any) -> Any:

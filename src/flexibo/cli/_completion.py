@@ -38,7 +38,7 @@ PROBLEMS = (
 SUITES = ("standard", "development", "steps", "steps-development", "quick")
 PICTURES = (
     *("front", "pairs", "front3d", "hypervolume", "region", "evaluations"),
-    *("gains", "importance", "parallel", "slices"),
+    *("gains", "curves", "importance", "parallel", "slices"),
 )
 EXPERIMENTS = ("rq1", "rq2", "rq3", "times", "motivation", "authors")
 PATIENCE_SECONDS = 0.2  # how long to wait for a busy database

@@ -51,7 +51,7 @@ class TrackedEvaluation:
     number: int
     objective: str
     design: Mapping[str, Any]
-    values: Mapping[str, float]  # empty if it failed
+    values: Mapping[str, float]  # empty if it failed, or stopped before the last step
     cost: float
     spent: float  # by the study so far
     why: str
@@ -62,11 +62,9 @@ class TrackedEvaluation:
     ended: float
     reason: str = ""  # why it failed
     worker: str = ""
-
-    @property
-    def is_failed(self) -> bool:
-        """Whether it gave no value."""
-        return not self.values
+    is_failed: bool = False
+    steps: str = ""  # of an objective with steps: from which to which it went
+    curve: tuple[tuple[int, float], ...] = ()  # the values at steps that it added, ascending
 
     @property
     def name(self) -> str:
@@ -80,9 +78,15 @@ class TrackedEvaluation:
         return {**found, **({} if self.gain is None else {"gain": self.gain}), **self.values}
 
     @property
+    def curve_name(self) -> str:
+        """What the values at steps are called: another name than that of values that count as measured."""
+        return f"{self.objective} by step"
+
+    @property
     def texts(self) -> dict[str, str]:
         """What is known of it besides numbers."""
         found = {"number": str(self.number), "objective": self.objective, "why": self.why, "worker": self.worker}
+        found |= {"steps": self.steps} if self.steps else {}
         return found | {"attempt": str(self.attempt)} | ({"failed": self.reason} if self.is_failed else {})
 
 
@@ -250,11 +254,13 @@ def tracked(
 ) -> TrackedEvaluation:
     """An answer as trackers record it; where its beginning is not known, it follows from its cost if that is a time."""
     asked = study.history.asked[event.number]
+    values = dict(event.values) if isinstance(event, Told) else {}
+    last = {} if asked.stop is None or not values else {asked.stop: values[asked.objective]}
     return TrackedEvaluation(
         number=event.number,
         objective=asked.objective,
         design=dict(asked.design),
-        values=dict(event.values) if isinstance(event, Told) and not study.history.is_partial(asked) else {},
+        values={} if study.history.is_partial(asked) else values,
         cost=event.cost,
         spent=study.history.spent if spent is None else spent,
         why=asked.why,
@@ -265,6 +271,9 @@ def tracked(
         ended=now,
         reason="" if isinstance(event, Told) else event.reason,
         worker=event.worker,
+        is_failed=isinstance(event, Failed),
+        steps="" if asked.stop is None else f"{asked.start} to {asked.stop}",
+        curve=(*event.reports, *last.items()),
     )
 
 

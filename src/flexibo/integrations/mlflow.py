@@ -32,6 +32,7 @@ STUDY, NUMBER, PARENT, NOTE = "flexibo.study", "flexibo.number", "mlflow.parentR
 REFUSALS = ("INVALID_PARAMETER_VALUE", "BAD_REQUEST", "RESOURCE_ALREADY_EXISTS", "MALFORMED_REQUEST")
 LONGEST_KEY, LONGEST_TEXT = 250, 5_000
 PER_PAGE = 1_000
+PER_BATCH = 500  # metrics; a server takes at most 1,000
 
 
 class MLflowTracker(Tracker):
@@ -112,6 +113,11 @@ class _MLflowSession:
             metrics=_metrics(evaluation.metrics, ended, 0),
             params=[Param(name, _text(value)) for name, value in _named(evaluation.design).items()],
         )
+        curve = [
+            one for step, value in evaluation.curve for one in _metrics({evaluation.curve_name: value}, ended, step)
+        ]
+        for first in range(0, len(curve), PER_BATCH):
+            self._client.log_batch(run.info.run_id, metrics=curve[first : first + PER_BATCH])
         self._client.set_terminated(run.info.run_id, "FAILED" if evaluation.is_failed else "FINISHED", end_time=ended)
         course = {**evaluation.values, "spent": evaluation.spent}
         self._client.log_batch(self._run, metrics=_metrics(course, ended, evaluation.number))

@@ -88,6 +88,8 @@ class _TensorBoardSession:
             add(hparams_pb(parameters, trial_id=done.name, start_time_secs=evaluation.began), evaluation.began)
             for name, value in evaluation.metrics.items():
                 add(_scalar(name, value), evaluation.ended)
+            for step, value in evaluation.curve:
+                add(_scalar(evaluation.curve_name, value), evaluation.ended, step)
             for name, text in evaluation.texts.items():
                 add(_text(name, text), evaluation.ended)
             add(_session_end(status, evaluation.ended), evaluation.ended)

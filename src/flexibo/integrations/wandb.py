@@ -109,6 +109,9 @@ class _WandbSession:
             f"{self._study.key}-{evaluation.number}", evaluation.name, "evaluation", dict(evaluation.design)
         )
         texts = {name: cut(text) for name, text in evaluation.texts.items()}
+        run.define_metric(_pattern(evaluation.curve_name), step_metric="step")
+        for step, value in evaluation.curve:
+            run.log({evaluation.curve_name: value, "step": step})
         run.log({**evaluation.metrics})
         run.summary.update({**texts, "number": evaluation.number, "attempt": evaluation.attempt})
         run.finish(exit_code=int(evaluation.is_failed))

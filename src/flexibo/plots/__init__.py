@@ -4,6 +4,7 @@ The study need not have measurements yet. `ax` is where to draw; a new figure by
 picture: use `save`, or ``axes.figure.savefig("front.png")``.
 """
 
+from flexibo.plots._curves import curves
 from flexibo.plots._front import front, front3d, pairs
 from flexibo.plots._parallel import parallel
 from flexibo.plots._slices import importance, slices
@@ -15,6 +16,7 @@ __all__ = [
     "FORMATS",
     "PICTURES",
     "Picture",
+    "curves",
     "evaluations",
     "front",
     "front3d",

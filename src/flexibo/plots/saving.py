@@ -14,6 +14,7 @@ import numpy as np
 
 from flexibo import __version__
 from flexibo.errors import InvalidValueError, unknown_name
+from flexibo.plots._curves import curves
 from flexibo.plots._front import front, front3d, pairs
 from flexibo.plots._parallel import parallel
 from flexibo.plots._slices import importance, most_important, slices
@@ -51,6 +52,7 @@ PICTURES: Mapping[str, Picture] = {
     "region": Picture("The volume of the Pareto region, against cost.", region),
     "evaluations": Picture("The number of evaluations of each objective, against cost.", evaluations),
     "gains": Picture("The expected gain per cost of each evaluation, against cost.", gains),
+    "curves": Picture("The learning curves of designs, of an objective with steps.", curves),
     "importance": Picture("The importance of each option for each objective.", importance),
     "parallel": Picture("Designs across all options and objectives.", parallel),
     "slices": Picture("The prediction of an objective along the most important options.", slices),

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from flexibo import Study
+from flexibo import Objective, Study
 from flexibo.integrations._tracking import (
     FRONT_SECONDS,
     TrackedEvaluation,
@@ -106,6 +106,30 @@ def test_every_evaluation_is_recorded_once_with_its_facts() -> None:
         assert ("failed" in one.texts) == one.is_failed
     assert any(one.is_failed and "no memory" in one.reason for one in runs)
     assert server.ends == [study.stop_kind]
+
+
+def test_values_on_the_way_are_recorded_and_an_early_stop_has_not_failed() -> None:
+    memory, server = MemoryStorage(), Server()
+    stepped = Study({"x": [1, 2, 3]}, [Objective("a", steps=[3, 9]), "b"], storage=memory, seed=0, method="random")
+    stepped.ask(3, only=["a"])
+    contents = memory.read()
+    contents[-1]["stop"] = 3  # the last of them is only looked at
+    copy = MemoryStorage()
+    copy.commit(0, lambda none: contents)
+    study = Study.load(copy, callbacks=server.tracker())
+    failed, whole, early = study.pending
+    study.fail(failed, "no power", reports=[(1, 0.9)])
+    study.tell(whole, 0.2, reports=[(1, 0.9)])
+    study.tell(early, 0.5)
+    study.close()
+    [runs] = server.runs.values()
+    found = [(one.is_failed, dict(one.values), one.curve, one.steps) for one in runs]
+    assert found == [
+        (True, {}, ((1, 0.9),), "0 to 9"),
+        (False, {"a": 0.2}, ((1, 0.9), (9, 0.2)), "0 to 9"),
+        (False, {}, ((3, 0.5),), "0 to 3"),
+    ]
+    assert "a" not in runs[-1].metrics
 
 
 def test_the_front_is_sent_as_files_and_numbers() -> None:
