@@ -23,7 +23,9 @@ from flexibo.compare.problems.datasets import status
 from flexibo.errors import FlexiBOError, MissingExtraError
 from flexibo.hardware import METERS, MeterError, MeterPlaces, close_meter, open_meter
 from flexibo.hardware.knobs import LinuxMachine, NvidiaGpus, NvpModel, all_knobs, default_path, state
-from flexibo.storage import network_type, shown_url, stored_studies
+from flexibo.storage import Storage, network_type, shown_url, stored_studies
+from flexibo.storage.sql import file_of
+from flexibo.study.stored import stored_study
 from flexibo.systems.catalogue import SYSTEMS
 from flexibo.systems.data.catalogue import find_dataset
 
@@ -118,6 +120,7 @@ def checks(*, storage: str = "", dask: str = "", ray: str = "", data: str = "", 
         Check("GPUs", "torch", partial(_torch, limit)),
         Check("Databases", "sqlite", lambda: [Finding("Databases", "sqlite", "good", f"SQLite {sqlite_version}")]),
         Check("Databases", "storage", partial(_storage, storage)),
+        Check("Databases", "checkpoints", partial(_checkpoints, storage)),
         Check("Clusters", "dask-cluster", partial(_cluster, "dask", dask, limit)),
         Check("Clusters", "ray-cluster", partial(_cluster, "ray", ray, limit)),
         Check("Clusters", "slurm-cluster", partial(_slurm, limit)),
@@ -228,6 +231,33 @@ def _storage(url: str) -> Iterator[Finding]:
         network = f" on a network file system ({kind}), which only one machine at a time may use" if kind else ""
         remedy = "Use PostgreSQL to share a study between machines." if kind else ""
         yield Finding("Databases", "storage", "good", f"{shown_url(url)} holds {many}{network}", remedy)
+
+
+def _checkpoints(url: str) -> Iterator[Finding]:
+    """Whether trainings of the stored studies can save their checkpoints at the usual place, if any has steps."""
+    try:
+        storages = [stored_study(url, study.name)[0] for study in stored_studies(url)] if url else []
+        folders = {storage.checkpoints for storage in storages if _has_steps(storage)}  # type: ignore[attr-defined]
+    except Exception:  # the check of the storage says why
+        return
+    for folder in sorted(folders):
+        place = next(path for path in (folder, *folder.parents) if path.exists())
+        size = sum(path.lstat().st_size for path in folder.rglob("*") if path.is_file())
+        free = shutil.disk_usage(place).free
+        text = f"{folder} has {size / 1e6:.3g} MB of checkpoints; {free / 1e9:.3g} GB are free"
+        remedy = (
+            "" if file_of(url) else "If several machines measure: flexibo worker --checkpoints FOLDER_THAT_ALL_SHARE"
+        )
+        if place.is_dir() and os.access(place, os.W_OK | os.X_OK):
+            yield Finding("Databases", "checkpoints", "good", text, remedy)
+        else:
+            text = f"Checkpoints cannot be written to {folder}, so objectives with steps cannot be measured here."
+            yield Finding("Databases", "checkpoints", "wrong", text, "flexibo worker --checkpoints FOLDER")
+
+
+def _has_steps(storage: Storage) -> bool:
+    settings = [content["settings"] for content in storage.read() if content["event"] in ("created", "changed")]
+    return any(objective.get("steps") for objective in settings[-1]["objectives"])
 
 
 def _cluster(kind: str, address: str, limit: float) -> Iterator[Finding]:

@@ -22,8 +22,10 @@ from flexibo.studyfile.writing import (
     number_problem,
     option_meaning,
     option_problem,
+    steps_problem,
     study_text,
     used_options,
+    uses_steps,
 )
 
 
@@ -83,6 +85,9 @@ def _objectives(dialogue: Dialogue, options: Sequence[str], path: Path) -> list[
     dialogue.show("\nObjectives: what is measured, at least two. An empty name ends the list.")
     dialogue.say("  Each is measured by a command, where {option} stands for a value and the last line is the result,")
     dialogue.say("  or by a Python function, as module:function, or by hand: you are asked and enter the values.")
+    dialogue.say(
+        "  A training that may stop early and resume has {from_step}, {to_step} and {checkpoint} in its command."
+    )
     found: list[ObjectiveAnswer] = []
     while name := dialogue.ask(
         f"Objective {len(found) + 1}",
@@ -107,12 +112,17 @@ def _objective(dialogue: Dialogue, name: str, options: Sequence[str]) -> Objecti
         f"How {shown} is measured: a command, module:function, or hand",
         check=lambda answer: measure_problem(answer, options),
     )
+    steps = ""
+    if uses_steps(how, options):
+        steps = dialogue.ask(
+            f"Steps of {shown}, or where it may stop, as in 1, 3, 9", default="27", check=steps_problem
+        )
     depends = _depends(dialogue, shown, how, options)
     beyond, side = ("exceed", "at most") if direction == "min" else ("fall below", "at least")
     bound = dialogue.ask(f"Value that {shown} must not {beyond}, may be empty", empty=True, check=number_problem)
     optimise = bool(bound) and dialogue.confirm(f"Optimise {shown} too, rather than only keep it {side} {bound}?")
     noisy = dialogue.confirm(f"Does {shown} of one design differ when it is measured twice?")
-    return ObjectiveAnswer(name, direction, unit, how, depends, bound, optimise, noisy)
+    return ObjectiveAnswer(name, direction, unit, how, depends, bound, optimise, noisy, steps)
 
 
 def _meaning(objective: ObjectiveAnswer) -> str:
@@ -122,7 +132,7 @@ def _meaning(objective: ObjectiveAnswer) -> str:
     unit = f" {objective.unit}" if objective.unit else ""
     kept = f"kept {'at most' if least else 'at least'} {objective.bound}{unit}" if objective.bound else ""
     on = "depends on all options" if objective.options is None else f"depends on {', '.join(objective.options)}"
-    how = f"measured by {objective.measured_by}"
+    how = f"measured by {objective.measured_by}{f' in steps ({objective.steps})' if objective.steps else ''}"
     named = f"{objective.name} in{unit}" if unit else objective.name
     return f"{named}: {'; '.join(part for part in (goal, kept, how, on, 'noisy' * objective.noisy) if part)}"
 

@@ -152,7 +152,7 @@ class StepMeasure:
     checkpoints: Checkpoints
 
     def __call__(self, design: Design) -> Any:
-        """The answer of the function; it is not called if what it would measure was reported before."""
+        """The answer of the function; it is not called, and costs nothing, if what it would measure was reported."""
         asked = current_evaluation()
         if asked is None:
             raise InvalidValueError(f"Objective {self.objective.name!r} has steps; measure it with a study.")
@@ -165,7 +165,7 @@ class StepMeasure:
         begun = None if steps.start == evaluation.start else steps.start
         try:
             known = steps.known_value()
-            return known if known is not None else steps.checked_answer(self.function(steps))
+            return (known, 0.0) if known is not None else steps.checked_answer(self.function(steps))
         finally:
             if asked.stop is not None:
                 note_reports(steps.reports, begun)

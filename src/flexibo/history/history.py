@@ -577,7 +577,8 @@ class History:
         self.answered[event.number] = event.worker
         self._pay(event)
         evaluation = self.asked[event.number]
-        self.timed[evaluation.objective] = event.timed
+        if not (isinstance(event, Told) and event.begun is not None and event.begun == evaluation.stop):
+            self.timed[evaluation.objective] = event.timed  # else it was all there, and nothing was measured
         return evaluation
 
     def _tell(self, event: Told) -> None:

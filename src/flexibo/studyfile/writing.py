@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from flexibo._internal.durations import parse_seconds
+from flexibo._internal.stops import MOST_STOPS, checked_steps
 from flexibo.space.options import Option, option_to_dict
 from flexibo.studyfile._objectives import MANUAL, MEASURED_BY
 from flexibo.studyfile._options import option_of_node
 from flexibo.studyfile._shell import syntax_error
 from flexibo.studyfile._yaml_nodes import AMBIGUOUS, NUMBER, YamlMapping, nodes_of
 from flexibo.studyfile.mistakes import Mistakes, Position, nearest
-from flexibo.studyfile.template import parsed
+from flexibo.studyfile.template import STEP_WORDS, parsed
 
 FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 RANGE = re.compile(r"\s*(?P<low>\S+?)\s*\.\.\s*(?P<high>\S+?)(?P<log>\s+log)?\s*")
@@ -43,6 +44,7 @@ class ObjectiveAnswer:
     bound: str = ""  # to be kept, at most or at least as the direction says; empty for none
     optimise: bool = False  # beyond its bound too
     noisy: bool = False  # whether two readings of one design differ
+    steps: str = ""  # of a training: their number, or where it may stop, as in "1, 3, 9"; empty for none
 
 
 def option_text(answer: str) -> str:
@@ -138,7 +140,7 @@ def measure_problem(answer: str, options: Sequence[str]) -> str:
     """The error in a command or the name of a function, or an empty text."""
     if _kind(answer) != "command":
         return ""
-    template, wrong = parsed(answer, options)
+    template, wrong = parsed(answer, [*options, *STEP_WORDS])
     problem = "" if wrong else syntax_error(template.script)
     return wrong[0] if wrong else f"The shell cannot read it: {problem}." if problem else ""
 
@@ -149,8 +151,31 @@ def used_options(answer: str, options: Sequence[str]) -> tuple[str, ...]:
     >>> used_options("pack {level} {tool}", ["tool", "level", "threads"])
     ('tool', 'level')
     """
-    used = parsed(answer, options)[0].options if _kind(answer) == "command" else ()
+    used = parsed(answer, [*options, *STEP_WORDS])[0].options if _kind(answer) == "command" else ()
     return tuple(name for name in options if name in used)
+
+
+def uses_steps(answer: str, options: Sequence[str]) -> bool:
+    """Whether a command is a training that goes from one step to another.
+
+    >>> uses_steps("train {rate} --until {to_step}", ["rate"]), uses_steps("train {rate}", ["rate"])
+    (True, False)
+    """
+    return bool(used_options(answer, [word for word in STEP_WORDS if word not in options]))
+
+
+def steps_problem(answer: str) -> str:
+    """The error in the steps of a training, or an empty text."""
+    if checked_steps(_steps(answer)) is not None:
+        return ""
+    return f"The steps are {answer!r}; give their number, as in 27, or at most {MOST_STOPS} stops, as in 1, 3, 9, 27."
+
+
+def _steps(answer: str) -> int | list[int] | None:
+    words = [word.strip() for word in answer.split(",")]
+    if not all(word.isascii() and word.isdigit() for word in words):
+        return None
+    return int(words[0]) if len(words) == 1 else [int(word) for word in words]
 
 
 def named_options(answer: str, options: Sequence[str]) -> tuple[str, ...] | None:
@@ -221,6 +246,7 @@ def _objective_lines(objective: ObjectiveAnswer) -> list[str]:
         "at_most" if objective.direction == "min" else "at_least": objective.bound,
         "optimise": "true" if objective.optimise else "",
         kind: measured_by,
+        "steps": json.dumps(_steps(objective.steps)) if objective.steps else "",
         "noisy": "true" if objective.noisy else "",
     }
     lines = [f"    {key}: {value}" for key, value in found.items() if value]

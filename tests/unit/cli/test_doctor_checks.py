@@ -10,6 +10,7 @@ import pytest
 from tests import command_line
 from tests.command_line import mentions
 
+from flexibo import Objective, Study
 from flexibo.cli import _doctor_checks as checks
 from flexibo.cli._doctor_findings import Finding
 from flexibo.storage import open_storage
@@ -38,6 +39,23 @@ class TestStorages:
         assert self.look("sqlite:///none.db").state == "wrong"
         assert call("--storage", "sqlite:///none.db").exit_code == 1
         assert call("--storage", "sqlite:///study.db").exit_code == 0
+
+    def test_the_checkpoints_of_studies_with_steps_are_found_and_must_be_writable(self, tmp_path: Path) -> None:
+        url = f"sqlite:///{tmp_path / 'study.db'}"
+        Study({"x": [1, 2]}, ["a", "b"], storage=url, name="plain").close()
+        assert list(checks._checkpoints(url)) == list(checks._checkpoints("")) == []
+        Study({"x": [1, 2]}, [Objective("a", steps=9), "b"], storage=url, name="stepwise").close()
+        folder = tmp_path / "study.db.checkpoints"
+        folder.mkdir()
+        (folder / "model").write_bytes(bytes(2_000_000))
+        (finding,) = checks._checkpoints(url)
+        assert (finding.state, finding.remedy) == ("good", "")
+        assert mentions(finding.text, str(folder), "2 MB", "free")
+        (folder / "model").unlink()
+        folder.rmdir()
+        folder.write_text("in the way")
+        (finding,) = checks._checkpoints(url)
+        assert finding.state == "wrong"
 
     def test_a_network_file_system_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(checks, "network_type", lambda url: "nfs4")

@@ -155,6 +155,18 @@ class TestWizard:
         assert call(answers=answers).exit_code == 0
         assert read_study_file("study.yaml").by_hand == ("speed",)
 
+    def test_a_command_with_placeholders_of_steps_is_asked_for_them(self, folder: Path) -> None:
+        train = "train {filters} {from_step} {to_step} {checkpoint}"
+        answers = [train if "--kernel" in answer else answer for answer in ANSWERS]
+        place = answers.index(train) + 1
+        outcome = call(answers=[*answers[:place], "9, 3", "3, 9", *answers[place:]])
+        assert outcome.exit_code == 0, outcome.output
+        assert mentions(outcome.output, "'9, 3'", "in steps (3, 9)")
+        (folder / "board.py").write_text("def speed(design):\n    return 1.0\n")
+        error, speed = read_study_file("study.yaml").objectives
+        sys.modules.pop("board", None)
+        assert (error.stops, error.options, speed.stops) == ((3, 9), ("filters",), ())
+
     @pytest.mark.parametrize("worded", ["1e-3 to 1", "0.001 - 1", "from 0.001 to 1", "[0.001, 1]", "0.001 \u2013 1"])
     def test_a_range_in_other_words_is_offered_as_one(self, folder: Path, worded: str) -> None:
         answers = [*ANSWERS[:6], worded, "", *ANSWERS[7:]]

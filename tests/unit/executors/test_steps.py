@@ -109,7 +109,7 @@ def test_an_attempt_after_a_killed_one_begins_at_the_highest_reported_step_and_t
 def test_what_was_reported_at_the_stop_is_not_measured_again(checkpoints: Checkpoints) -> None:
     outcome(checkpoints, killed_at(9))
     found = outcome(checkpoints, killed_at(9, AssertionError("it was called")))
-    assert (found.values, found.begun) == ({"error": 1 / 9}, 9)
+    assert (found.values, found.begun, found.cost) == ({"error": 1 / 9}, 9, 0.0)
 
 
 def test_an_attempt_whose_evaluation_another_worker_has_ends_at_its_next_report_and_spoils_nothing(

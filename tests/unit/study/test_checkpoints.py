@@ -14,7 +14,7 @@ from tests.unit.study.small_studies import asked
 from flexibo import Objective, Steps, Study
 from flexibo.belief.step_costs import whole_costs
 from flexibo.errors import InvalidTypeError, InvalidValueError
-from flexibo.executors import Outcome
+from flexibo.executors import Outcome, measured
 from flexibo.history.events import Evaluation, Failed, FailureKind, Reissued
 from flexibo.storage import MemoryStorage, Sign
 
@@ -138,6 +138,15 @@ def test_an_attempt_that_found_a_checkpoint_teaches_the_cost_of_the_steps_that_i
     taught = whole_costs(study.history, 0)[1].tolist()
     assert taught == pytest.approx([9.0])  # three of nine steps cost three; no steps teach nothing
     assert study.spent == 3.0
+
+
+@pytest.mark.parametrize("timed", [True, False])
+def test_an_answer_that_was_there_says_nothing_about_how_costs_are_counted(timed: bool) -> None:
+    study = opened(budget=None)
+    study.tell_outcome(Outcome(asked(study, only=["error"]), {"error": 0.5}, 9.0, timed=timed))
+    reported(study, found := asked(study, only=["error"]), 9)
+    study.tell_outcome(measured(found, ERROR, study.with_steps(ERROR, trained)))
+    assert (study.spent, study.history.timed["error"]) == (9.0, timed)
 
 
 def test_a_broken_first_call_is_raised_and_goes_on_when_it_is_mended() -> None:
