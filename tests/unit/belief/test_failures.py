@@ -30,7 +30,7 @@ def train(study: Study, most: int = 400) -> int:
     return failed
 
 
-@pytest.mark.parametrize("seed", [0, 2])
+@pytest.mark.parametrize("seed", [0, pytest.param(2, marks=pytest.mark.long)])
 def test_a_study_keeps_away_from_what_cannot_be_measured(seed: int) -> None:
     # Without learning, these studies have 38 and 42 failures.
     study = network_study(seed=seed, budget=300)

@@ -117,7 +117,7 @@ def test_a_browser_is_opened_where_that_is_wanted(
 
 
 def test_the_command_line_and_the_dashboard_count_the_same_designs() -> None:
-    write_study("sqlite:///study.db", 1000)
+    write_study("sqlite:///study.db", 300)
     follower = Follower("sqlite:///study.db", "study", "key")
     follower.look(1, lambda: None)
     assert follower.copy is not None

@@ -546,17 +546,20 @@ def test_a_search_runs_in_a_thread() -> None:
     assert len(found) == 1
 
 
-# As of the searches of scikit-learn, the checks expect the errors of the estimator itself.
-CHECKED = [
-    FlexiSearchCV(
-        LogisticRegression(max_iter=50), {"C": (0.1, 10.0)}, n_iter=2, cv=2, random_state=0, error_score="raise"
-    ),
-    FlexiSearchCV(Ridge(), {"alpha": (0.1, 10.0)}, n_iter=2, cv=2, random_state=0, error_score="raise"),
-]
+def few_fits(estimator: Any, space: dict[str, Any]) -> FlexiSearchCV:
+    """A search for the checks, which expect the errors of the estimator itself, as of the searches of scikit-learn."""
+    return FlexiSearchCV(estimator, space, n_iter=2, cv=2, random_state=0, error_score="raise")
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks(CHECKED)
+@parametrize_with_checks([few_fits(LogisticRegression(max_iter=50), {"C": (0.1, 10.0)})])
 def test_the_checks_of_scikit_learn_pass(estimator: Any, check: Callable[[Any], None]) -> None:
+    check(estimator)
+
+
+@pytest.mark.long  # the search does the same whatever it predicts
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks([few_fits(Ridge(), {"alpha": (0.1, 10.0)})])
+def test_the_checks_of_scikit_learn_pass_for_numbers(estimator: Any, check: Callable[[Any], None]) -> None:
     check(estimator)

@@ -184,7 +184,12 @@ def test_what_is_only_run_moves_its_batch_to_the_device(monkeypatch: pytest.Monk
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("network", "filters", "epochs"),
-    [("lenet", 32, 10), ("squeezenet", 64, 10), ("resnet", 16, 10), ("xception", 16, 10)],
+    [
+        ("lenet", 32, 10),
+        ("squeezenet", 64, 10),
+        pytest.param("resnet", 16, 10, marks=pytest.mark.long),
+        pytest.param("xception", 16, 10, marks=pytest.mark.long),
+    ],
 )
 def test_an_image_network_beats_chance(network: str, filters: int, epochs: int) -> None:
     task = image_task(network, learning_rate=0.003, epochs=epochs, batch=6)
