@@ -37,6 +37,8 @@ ROOT = Path(__file__).parents[1]
 TABLES = ROOT / "benchmarks" / "tables"
 EXAMPLES = {"video": True, "transformer": False, "postgresql": True}
 """The examples, and whether their most expensive measurement yields all objectives."""
+KINDS = {"video": "codec", "transformer": "quantisation", "postgresql": "synchronous_commit"}
+"""The option by which the designs of an example are coloured."""
 METHODS = ("flexibo", "ehvi", "ehvi/cost", "random-coupled")
 COLOURS = ("#D55E00", "#0072B2", "#009E73", "#999999")
 TARGETS, SEEDS, MOST = (0.1, 0.05, 0.02), 10, 0.2
@@ -216,14 +218,14 @@ def draw(example: str, methods: Sequence[str], courses: Sequence[Course], path: 
     figure, (left, right) = plt.subplots(1, 2, figsize=(9.2, 3.9), layout="constrained")
     columns = [j for j, one in enumerate(table.objectives) if one.optimise]
     x, y = columns[-1], columns[0]
-    first, pool = table.space.names[0], table.space.enumerate()
+    option, pool = KINDS[example], table.space.enumerate()
     front = set(map(tuple, true_front(table.losses())))
     signs = np.array([table.objectives[j].loss(1.0) for j in columns])
     best = np.array([tuple(row) in front for row in table.values[:, columns] * signs])
-    kinds = np.array([str(design[first]) for design in pool])
-    for kind, colour in zip(dict.fromkeys(kinds), COLOURS, strict=False):
+    kinds = np.array([str(design[option]) for design in pool])
+    for kind, colour in zip(sorted(set(kinds)), COLOURS, strict=False):
         for chosen, size, alpha in ((kinds == kind) & ~best, 12, 0.35), ((kinds == kind) & best, 34, 1.0):
-            label = f"{first}={kind}" if alpha == 1.0 else None
+            label = f"{option}={kind}" if alpha == 1.0 else None
             left.scatter(*table.values[chosen][:, [x, y]].T, s=size, color=colour, alpha=alpha, lw=0, label=label)
     units = [f"{table.objectives[j].name} [{table.objectives[j].unit}]" for j in (x, y)]
     left.set(xscale="log", yscale="log", xlabel=units[0], ylabel=units[1], title="Recorded designs; large: the front")

@@ -4,6 +4,20 @@ Networks are drawn from the paper's options, narrowed so that hundreds of traini
 minutes of a GPU. Deployments are chosen so that the best one differs between networks: of the combinations of four
 options with two values each, those with an odd number of second values. None of them has everything that is fast at
 once, so a narrow network, which waits for its kernels to start, prefers another one than a wide network.
+
+The price of a training should be 50 to 150 times that of a reading in the mean. A reading lasts 0.4 s at least: its
+first call, 0.1 s of warm-up, the wait for a step of NVML's counter and two steps of 0.1 s, so it can hardly be shorter.
+In the journals of 13 to 17 networks the ratio is 14 (bert-imdb) to 48. Longer trainings would reach 54 to 58, but a
+journal belongs to its recipe, so they are for a recording that starts anew:
+
+    system       ratio now   epochs now   epochs for 54 to 58   minutes for 48 trainings at the pace of the journals
+    lenet               46   30           36                    2.1
+    squeezenet          48   20           24                    2.2
+    resnet              47   10           12                    2.4
+    mobilenet           31   16           30                    5.3
+    xception            28   8            16                    5.4
+    bert-imdb           14   4            16                    5.0
+    deepspeech          27   4, 8, 16     8, 16, 32             8.2
 """
 
 from __future__ import annotations

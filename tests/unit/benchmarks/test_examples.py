@@ -5,11 +5,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.examples import Course, main, recorded, search, shown, write_table
+from benchmarks.examples import EXAMPLES, Course, main, recorded, search, shown, write_table
 
 from flexibo import Objective, Space, Study
 
 pytest.importorskip("imageio_ffmpeg", reason="the study file of the example imports it (extra examples)")
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_every_example_has_a_table_in_which_the_first_objective_is_expensive(example: str) -> None:
+    table = recorded(example)
+    assert len(table.values) >= 70
+    assert np.isfinite(table.values).all()
+    costs = [column.mean() for column in table.costs.T if column.any()]
+    assert costs[0] > 3 * costs[1]
+    assert 0 < len(table.losses()) <= len(table.values)
 
 
 def test_a_measurement_that_yields_everything_is_the_only_cost() -> None:
