@@ -109,6 +109,8 @@ class Objective:
         steps: The number of steps of an evaluation that tells values on its way, as a training in epochs, or the steps
             at which it may stop, ascending. Only the value at the last step counts as measured.
         resumable: Whether an evaluation can go on from the step that an earlier one of the design reached.
+        proxies: Names of objectives that are cheaper to measure and may tell something of this one, as the error on a
+            smaller data set. They have ``optimise=False`` and no bound; how much they tell is learned.
 
     >>> Objective("images_per_second", "max").loss(30.0)
     -30.0
@@ -118,6 +120,8 @@ class Objective:
     (-1.0, 0.0)
     >>> Objective("error", steps=27).stops
     (1, 3, 9, 27)
+    >>> Objective("error_small", optimise=False).is_proxy
+    True
     """
 
     name: str
@@ -142,6 +146,7 @@ class Objective:
     resources: Mapping[str, float] = dataclasses.field(default_factory=dict, hash=False)
     steps: int | Collection[int] | None = None
     resumable: bool = True
+    proxies: Collection[str] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
@@ -149,7 +154,8 @@ class Objective:
         checked_unicode("An objective is named", self.name)
         for field in PLAIN:
             object.__setattr__(self, field, plain(getattr(self, field)))
-        object.__setattr__(self, "options", self._checked_options())
+        object.__setattr__(self, "options", None if self.options is None else self._checked_names("options", "option"))
+        object.__setattr__(self, "proxies", self._checked_names("proxies", "objective"))
         object.__setattr__(self, "resources", checked_resources(self.resources, f"Objective {self.name!r}"))
         if isinstance(self.direction, str):
             object.__setattr__(self, "direction", DIRECTIONS.get(self.direction.lower(), self.direction))
@@ -214,11 +220,6 @@ class Objective:
                 f"Objective {self.name!r} has at_most and at_least; give one of them, and a second objective "
                 "measured_with the first for the other.",
                 argument="at_least",
-            )
-        if not bounds and self.optimise is False:
-            raise InvalidValueError(
-                f"Objective {self.name!r} has optimise=False and no bound; give at_most or at_least, or leave it out.",
-                argument="optimise",
             )
         if self.optimise is None:
             object.__setattr__(self, "optimise", not bounds)
@@ -287,23 +288,27 @@ class Objective:
         return self.at_most is not None or self.at_least is not None
 
     @property
+    def is_proxy(self) -> bool:
+        """Whether it is measured only for what it tells of others: neither optimised nor limited."""
+        return not self.optimise and not self.is_constraint
+
+    @property
     def limit(self) -> float:
         """The greatest loss that is feasible; infinite without a bound."""
         bound = self.at_most if self.at_most is not None else self.at_least
         return math.inf if bound is None else self.loss(float(bound))
 
-    def _checked_options(self) -> tuple[str, ...] | None:
-        if self.options is None:
-            return None
-        is_list = isinstance(self.options, Iterable) and not isinstance(self.options, str)
-        options = tuple(self.options) if is_list else ()
-        is_usable = is_list and all(isinstance(name, str) for name in options)
-        self._require("options", is_usable, "a list of option names", InvalidTypeError)
-        if len(set(options)) != len(options):
+    def _checked_names(self, field: str, what: str) -> tuple[str, ...]:
+        given = getattr(self, field)
+        is_list = isinstance(given, Iterable) and not isinstance(given, str)
+        names = tuple(given) if is_list else ()
+        is_usable = is_list and all(isinstance(name, str) for name in names)
+        self._require(field, is_usable, f"a list of {what} names", InvalidTypeError)
+        if len(set(names)) != len(names):
             raise InvalidValueError(
-                f"Objective {self.name!r} names an option twice: {', '.join(options)}.", argument="options"
+                f"Objective {self.name!r} names an {what} twice: {', '.join(names)}.", argument=field
             )
-        return options
+        return names
 
     @property
     def depends_on(self) -> tuple[str, ...] | None:
@@ -355,7 +360,7 @@ class Objective:
             del shown["optimise"]  # it follows from the bound
         if shown["direction"] == ("max" if self.at_least is not None else "min"):
             del shown["direction"]  # so does this
-        for field in ("options", "steps"):
+        for field in ("options", "steps", "proxies"):
             if isinstance(shown.get(field), tuple):
                 shown[field] = list(shown[field])
         for field in ("lower", "upper"):
@@ -456,9 +461,10 @@ def check_objectives(objectives: Iterable[Objective | str], options: Sequence[st
         if not isinstance(objective, Objective):
             raise InvalidTypeError(f"An objective is {objective!r}; give Objective(...) or a name.")
     names = [objective.name for objective in checked]
-    if len(names) < 2:
+    count = sum(not objective.is_proxy for objective in checked)
+    if count < 2:
         raise InvalidValueError(
-            f"A study needs at least two objectives, or one and a constraint; {len(names)} given. "
+            f"A study needs at least two objectives, or one and a constraint; {count} given. "
             "For one objective alone use a single-objective optimiser."
         )
     if not any(objective.optimise for objective in checked):
@@ -485,10 +491,56 @@ def check_objectives(objectives: Iterable[Objective | str], options: Sequence[st
             )
         if objective.fails_with == objective.name:
             raise InvalidValueError(f"Objective {objective.name!r} has fails_with itself; name another one.")
+    _check_proxies(checked)
     # In the order of the space, so that a set of options has the same order in every process.
     checked = tuple(
         replace(o, options=tuple(name for name in options if name in o.options)) if o.options is not None else o
         for o in checked
     )
     purchases(checked)
-    return checked
+    return tuple(sorted(checked, key=lambda objective: objective.is_proxy))  # what counts first
+
+
+def _check_proxies(objectives: Sequence[Objective]) -> None:
+    """An error unless every proxy is one of another objective, and measured alone."""
+    by_name = {objective.name: objective for objective in objectives}
+    named = {name for objective in objectives for name in objective.proxies}
+    for objective in objectives:
+        for name in objective.proxies:
+            if name == objective.name:
+                raise InvalidValueError(f"Objective {name!r} has itself among its proxies; name another one.")
+            if name not in by_name:
+                raise unknown_name(f"objective in proxies of {objective.name!r}:", name, by_name)
+            _check_proxy(by_name[name], objective)
+        if objective.is_proxy and objective.name not in named:
+            raise InvalidValueError(
+                f"Objective {objective.name!r} has optimise=False and no bound; give at_most or at_least, name it in "
+                "the proxies of another objective, or leave it out.",
+                argument="optimise",
+            )
+        if objective.measured_with in named:
+            raise InvalidValueError(
+                f"Objective {objective.name!r} is measured_with {objective.measured_with!r}, which is a proxy; a proxy "
+                "is measured alone."
+            )
+
+
+def _check_proxy(proxy: Objective, of: Objective) -> None:
+    """An error unless one objective can be the proxy of another one."""
+    who = f"Objective {proxy.name!r} is a proxy of {of.name!r}"
+    if proxy.is_constraint:
+        raise InvalidValueError(f"{who} and has a bound; a proxy limits nothing, so leave the bound out.")
+    if proxy.optimise:
+        raise InvalidValueError(f"{who} and optimised; a proxy is measured but not optimised, give it optimise=False.")
+    if proxy.proxies:
+        raise InvalidValueError(
+            f"{who} and has proxies of its own ({', '.join(proxy.proxies)}); name all of them in {of.name!r}."
+        )
+    if proxy.measured_with is not None:
+        raise InvalidValueError(
+            f"{who} and measured_with {proxy.measured_with!r}; a proxy is measured alone, so leave out measured_with."
+        )
+    if proxy.stops:
+        raise InvalidValueError(f"{who} and has steps; a proxy is measured at once, so leave them out.")
+    if proxy.remeasure:
+        raise InvalidValueError(f"{who} and has remeasure=True; a proxy is read once, so leave it out.")

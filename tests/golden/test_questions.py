@@ -77,6 +77,18 @@ def test_the_default_method_goes_as_far_as_it_has_always_gone() -> None:
     check("flexibo, with steps", asked)
 
 
+def test_the_default_method_reads_a_proxy_where_it_has_always_read_it() -> None:
+    objectives = [Objective("error", proxies=["small"]), Objective("joules"), Objective("small", optimise=False)]
+    study = Study(SPACE, objectives, seed=11, n_initial=6)
+    asked = []
+    while len(asked) < 30 and (evaluation := study.ask()):
+        asked.append(f"{evaluation.objective} {evaluation.design['width']}{evaluation.design['kind']}")
+        value, cost = answer("joules" if evaluation.objective == "joules" else "error", evaluation.design)
+        is_small = evaluation.objective == "small"
+        study.tell(evaluation, 3.0 * value + 40.0 if is_small else value, cost=1.0 if is_small else cost)
+    check("flexibo, with a proxy", asked)
+
+
 def check(name: str, asked: list[str]) -> None:
     known = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
     if os.environ.get("FLEXIBO_REWRITE_GOLDEN"):

@@ -89,6 +89,32 @@ def test_a_replayed_study_with_steps_equals_the_live_one(actions: list[str], see
     assert again.ask() == live.ask()
 
 
+@settings(max_examples=examples(3), deadline=None)
+@given(st.lists(st.sampled_from(["tell", "tell", "tell", "fail", "release", "hold"]), max_size=6), st.integers(0, 99))
+def test_a_replayed_study_with_a_proxy_equals_the_live_one(actions: list[str], seed: int) -> None:
+    objectives = [Objective("f", proxies=["h"]), Objective("g"), Objective("h", optimise=False)]
+    storage = MemoryStorage()
+    live = Study(SPACE, objectives, n_initial=4, seed=seed, budget=90, storage=storage, candidates=30)
+    for step, action in enumerate(["tell"] * 12 + actions):
+        evaluation = live.ask()
+        if evaluation is None:
+            break
+        if action == "tell":
+            live.tell(evaluation, 0.1 * step + 0.2, cost=5.0 if evaluation.objective == "f" else 1.0)
+        elif action == "fail":
+            live.fail(evaluation, "broken", cost=0.5)
+        elif action == "release":
+            live.release(evaluation)
+    copy = MemoryStorage()
+    copy.commit(0, lambda none: storage.read())
+    for worker, sign in storage.workers().items():
+        copy.sign(worker, sign)
+    again = Study(SPACE, objectives, n_initial=4, seed=seed, budget=90, storage=copy, candidates=30)
+    assert again.events == live.events
+    assert again.front() == live.front()
+    assert again.ask() == live.ask()
+
+
 @settings(max_examples=examples(5), deadline=None)
 @given(st.integers(0, 1000))
 def test_events_survive_json(seed: int) -> None:

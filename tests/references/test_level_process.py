@@ -94,3 +94,46 @@ def test_readings_of_the_last_level_alone_are_modelled_as_without_levels() -> No
         model.predict(with_levels(new, np.full(5, LEVELS - 1), LEVELS)), plain.predict(new), strict=True
     ):
         assert found == pytest.approx(wanted, abs=1e-8)
+
+
+def tree_covariance(A: FloatArray, B: FloatArray, gaps: FloatArray) -> FloatArray:
+    """Two proxies and two stops, entry by entry: each proxy is its own gap away from the last level."""
+    far = {(0, 1): gaps[0] + gaps[1], (0, 2): gaps[0] + gaps[2], (0, 3): gaps[0]}
+    far |= {(1, 2): gaps[1] + gaps[2], (1, 3): gaps[1], (2, 3): gaps[2]}
+    K = np.zeros((len(A), len(B)))
+    for i, a in enumerate(A):
+        for k, b in enumerate(B):
+            r2 = (a[0] - b[0]) ** 2 / 0.7**2 + ((a[1:3] - b[1:3]) ** 2).sum() / 1.3**2
+            t = np.sqrt(5.0 * r2)
+            levels = (int(a[3:].sum()), int(b[3:].sum()))
+            away = 0.0 if levels[0] == levels[1] else far[min(levels), max(levels)]
+            K[i, k] = 1.7 * (1 + t + t**2 / 3) * np.exp(-t) * np.exp(-away)
+    return K
+
+
+def test_means_and_deviations_with_proxies_are_those_of_a_dense_process() -> None:
+    X, y, level = data()
+    model = LevelProcess(LEVELS, proxies=2).condition(X, y, groups=GROUPS, hyperparameters=GIVEN)
+    rng = np.random.default_rng(5)
+    new = with_levels(rng.random((6, 3)), np.array([3, 3, 3, 0, 1, 2]), LEVELS)
+    K = tree_covariance(X, X, GIVEN.gaps) + np.diag(GIVEN.own[level])
+    inverse, k = np.linalg.inv(K), tree_covariance(new, X, GIVEN.gaps)
+    last = y[level == LEVELS - 1]
+    y0, unit = last.mean(), last.std()
+    rest = tree_covariance(new, new, GIVEN.gaps) - k @ inverse @ k.T
+    own = np.array([0.0, 0.0, 0.0, *GIVEN.own[:3]])
+    mean, deviation = model.predict(new)
+    assert mean == pytest.approx(y0 + unit * (k @ inverse @ ((y - y0) / unit)), abs=1e-8)
+    assert deviation == pytest.approx(unit * np.sqrt(rest.diagonal() + own), abs=1e-8)
+    assert model.covariance(new, new[:2]) == pytest.approx(unit**2 * rest[:, :2], abs=1e-8)
+
+
+@pytest.mark.parametrize("noisy", [False, True])
+def test_the_slopes_of_the_likelihood_with_proxies_are_its_differences(noisy: bool) -> None:
+    X, y, _ = data()
+    prior = _LevelPrior.of(LEVELS, noisy=noisy, proxies=2)
+    last = with_levels(X[:, :3], np.full(len(X), LEVELS - 1), LEVELS)
+    loss = _LevelLoss(covariance(last, last), X[:, 3:], y, prior, proxies=2)
+    theta = prior.mean + np.random.default_rng(1).normal(0.0, 0.3, len(prior.mean))
+    differences = [(loss(theta + step)[0] - loss(theta - step)[0]) / 2e-5 for step in 1e-5 * np.eye(len(theta))]
+    assert loss(theta)[1] == pytest.approx(differences, rel=1e-4, abs=1e-4)

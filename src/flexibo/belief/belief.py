@@ -183,7 +183,7 @@ class JointPrediction:
     place: IntArray  # (m,): where each candidate is among these
     mean: FloatArray  # (u,)
     pinned: BoolArray  # (u,): exactly their mean
-    levels: LevelModel | None = None  # of an objective with steps; then X has the columns of the last level
+    levels: LevelModel | None = None  # of an objective with steps or proxies; then X has the columns of the last level
     reached: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # (u,): the steps, if it has levels
 
     def draws(self, count: int, rng: np.random.Generator, *, rows: IntArray | None = None) -> FloatArray:
@@ -197,11 +197,11 @@ class JointPrediction:
         return np.asarray(drawn[:, inverse.reshape(-1)])
 
     def correlation(self, rows: IntArray, level: int) -> FloatArray:
-        """How far (r,) what would be read at a stop, by its place among them, moves what counts; 1 without steps."""
+        """How far (r,) what would be read at a level moves what counts; 1 without levels."""
         if self.levels is None:
             return np.ones(len(rows))
         X = self.X[self.place[rows]]
-        return self.levels.correlation(X[:, : X.shape[1] - len(self.levels.stops) + 1], level)
+        return self.levels.correlation(X[:, : X.shape[1] - self.levels.count + 1], level)
 
     def covariance(self, rows: IntArray, others: IntArray) -> FloatArray:
         """The covariance (r, o) between candidates; 0 where one of them is known exactly."""
@@ -247,12 +247,12 @@ def predictions(
     standard deviations; if `simultaneous`, all of them must hold at once as often as beta promises for normal losses,
     also where models are averaged, and whether or not values are positive as long as all readings are.
     """
-    shape = (len(designs), len(history.objectives))
+    shape = (len(designs), len(history.quantities))
     mu, sigma, lower, upper = (np.zeros(shape) for _ in range(4))
     keys, known, legal = np.zeros(shape, dtype=np.uint64), np.zeros(shape, dtype=bool), np.ones(shape)
     half, box, bounds = math.sqrt(beta), hull if simultaneous else interval, np.zeros((2, shape[1]))
     joints = []
-    for j, objective in enumerate(history.objectives):
+    for j, objective in enumerate(history.quantities):
         keys[:, j] = designs.keys(objective.depends_on)
         # One prediction per distinct key: equal keys then have bit-equal boxes, which the geometry relies on.
         distinct, first, inverse = np.unique(keys[:, j], return_index=True, return_inverse=True)
@@ -262,6 +262,7 @@ def predictions(
         model, X, levels, refits = None, designs[first].encoded(objective.depends_on), None, models[j].over_levels
         if refits is not None and not pinned.all():
             levels = level_model(history, j, refits, sure=simultaneous)
+        if levels is not None:
             model, X = levels.model, levels.at_last(X)
             low[~pinned], middle[~pinned], high[~pinned] = _checked(box(model, X[~pinned], half), objective.name)
         elif not pinned.all():
@@ -286,7 +287,13 @@ def predictions(
             legal[:, j] = probability[inverse]
         joints.append(
             JointPrediction(
-                model, X, inverse.reshape(-1), middle, pinned, levels, history.all_reached(j, designs[first])
+                model,
+                X,
+                inverse.reshape(-1),
+                middle,
+                pinned,
+                levels,
+                history.all_reached(j, designs[first]),
             )
         )
         bounds[:, j] = models[j].possible.given(history.data(j)[1], sure=simultaneous)

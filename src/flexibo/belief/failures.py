@@ -37,7 +37,7 @@ AGREEMENTS = 2  # two purchases fail for the same cause if this many designs fai
 def possible(history: History, designs: Designs) -> BoolArray:
     """Which designs (m,) lack nothing that failed for good."""
     found = np.ones(len(designs), dtype=bool)
-    for p, purchase in enumerate(history.purchases):
+    for p, purchase in history.counting:
         hopeless = history.hopeless(p)
         if len(hopeless):
             found &= ~np.isin(designs.keys(purchase.options), np.setdiff1d(hopeless, history.measured(p)))
@@ -47,7 +47,7 @@ def possible(history: History, designs: Designs) -> BoolArray:
 def failed_designs(history: History, designs: Designs) -> BoolArray:
     """Which designs (m,) failed in something that was never measured."""
     found = np.zeros(len(designs), dtype=bool)
-    for p, purchase in enumerate(history.purchases):
+    for p, purchase in history.counting:
         failed = history.failed(p)
         if len(failed):
             found |= np.isin(designs.keys(purchase.options), failed)
@@ -77,7 +77,8 @@ def combined(history: History, chance: FloatArray) -> FloatArray:
     """How likely all purchases of designs can be measured (m,), given the chance of each (m, p)."""
     found = np.ones(len(chance))
     for cause in causes(history):  # what has the same cause fails together
-        found *= chance[:, list(cause)].min(axis=1)
+        if counted := [p for p in cause if history.bundles[p]]:
+            found *= chance[:, counted].min(axis=1)
     return found
 
 
@@ -94,7 +95,7 @@ def is_too_risky(history: History, design: Design) -> bool:
     lost = sum(float(history.failure_costs(p).sum()) for p in range(len(history.purchases)))
     if history.budget is None or lost < RISKED * history.budget:
         return False
-    complete = np.all([_tried(history, p)[1] for p in range(len(history.purchases))], axis=0)
+    complete = np.all([_tried(history, p)[1] for p, _ in history.counting], axis=0)
     return bool(complete.any() and chance_of_success(history, history.space.designs([design]))[0] < EVEN)
 
 

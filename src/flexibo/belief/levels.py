@@ -13,12 +13,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray, IntArray, KeyArray
+from flexibo.belief.proxies import as_objective, moments
 from flexibo.belief.step_costs import paid_shares
 from flexibo.history import History
+from flexibo.space import Designs
 from flexibo.surrogates import Refits, Surrogate, joint
 from flexibo.surrogates.refits import refit_count
 
@@ -28,23 +31,33 @@ FEWEST = 4  # with fewer curves that are known to their end, nothing early is tr
 WIDEST = 30.0  # the most that the deviations of two neighbouring levels differ by
 
 
+LevelReadings: TypeAlias = tuple[Designs, IntArray, FloatArray]
+"""Designs (s), the level of each reading (s,), and its loss (s,)."""
+
+
 @dataclass(frozen=True, slots=True)
 class LevelModel:
-    """A fitted model over designs and levels."""
+    """A fitted model over designs and levels: first the proxies, then the stops."""
 
     model: Surrogate
     stops: tuple[int, ...]
     resumable: bool = True
     trust: tuple[float, ...] = ()  # the greatest correlation of each level with the last one that curves support
     paid: tuple[float, ...] = ()  # the share of the whole cost that is paid up to each level
+    proxies: int = 0
+
+    @property
+    def count(self) -> int:
+        """How many levels there are."""
+        return self.proxies + max(1, len(self.stops))
 
     def at(self, X: FloatArray, level: int) -> FloatArray:
         """Encoded designs (m, d) with the columns of a level (m, d + L - 1)."""
-        return with_levels(X, np.full(len(X), level), len(self.stops))
+        return with_levels(X, np.full(len(X), level), self.count)
 
     def at_last(self, X: FloatArray) -> FloatArray:
         """Encoded designs (m, d) with the columns of the last level."""
-        return self.at(X, len(self.stops) - 1)
+        return self.at(X, self.count - 1)
 
     def correlation(self, X: FloatArray, level: int) -> FloatArray:
         """How far (m,) what would be read at a level moves the loss at the last one, of designs X (m, d).
@@ -53,7 +66,7 @@ class LevelModel:
         higher than expected makes the last loss that many of its own higher. It is at most what the curves support
         that are known to their end (`supported`).
         """
-        if level == len(self.stops) - 1 or not len(X):
+        if level == self.count - 1 or not len(X):
             return np.ones(len(X))
         here, last = self.at(X, level), self.at_last(X)
         covariance = joint(self.model).covariance(here, last).diagonal()
@@ -77,22 +90,84 @@ def level_groups(groups: IntArray, count: int) -> IntArray:
     return np.concatenate([groups, np.arange(first, first + count - 1)])
 
 
-def level_model(history: History, j: int, refits: Refits, *, sure: bool = False) -> LevelModel:
-    """The model of objective j, which has steps, given everything that was read at its stops."""
+def level_model(history: History, j: int, refits: Refits, *, sure: bool = False) -> LevelModel | None:
+    """The model of objective j, which has steps or proxies, given everything that was read; None without any levels.
+
+    A proxy that no designs support is left out.
+    """
     objective = history.objectives[j]
-    seen, steps, losses = history.points(j)
-    stops = np.array(objective.stops)
-    rows = np.flatnonzero(np.isin(steps, stops))
-    level, designs, losses = np.searchsorted(stops, steps[rows]), seen[rows], losses[rows]
-    first = refit_count(len(rows), refits.growth)
-    keys = designs.keys(objective.depends_on)
-    location, scale, sign = level_maps(keys[:first], level[:first], losses[:first], len(stops))
+    designs, level, losses = _own_readings(history, j)
+    first = refit_count(len(level), refits.growth)
+    keys, stops = designs.keys(objective.depends_on), max(1, len(objective.stops))
+    location, scale, sign = level_maps(keys[:first], level[:first], losses[:first], stops)
     y = mapped(losses, level, location, scale, sign)
-    X = with_levels(designs.encoded(objective.depends_on), level, len(stops))
-    groups = level_groups(history.space.groups(objective.depends_on), len(stops))
+    trust, count = supported(keys, level, y, stops), len(objective.proxies)
+    if count:
+        joined = with_proxies(history, j, (designs, level, y), growth=refits.growth)
+        (designs, level, y), trust = joined.readings, (*joined.trust, *trust)
+        if not any(joined.trust) and stops == 1:
+            return None
+    X = with_levels(designs.encoded(objective.depends_on), level, count + stops)
+    groups = level_groups(history.space.groups(objective.depends_on), count + stops)
     model = refits.model(X, y, groups=groups, sure=sure)
-    paid = tuple(paid_shares(history, history.purchase_of(objective.name)).tolist())
-    return LevelModel(model, objective.stops, objective.resumable, supported(keys, level, y, len(stops)), paid)
+    paid = tuple(paid_shares(history, history.purchase_of(objective.name)).tolist()) if objective.stops else ()
+    return LevelModel(model, objective.stops, objective.resumable, trust, paid, count)
+
+
+def _own_readings(history: History, j: int) -> LevelReadings:
+    """The designs (s), levels (s,) and losses (s,) that were read at the stops of objective j; at one without any."""
+    stops = np.array(history.objectives[j].stops)
+    if not len(stops):
+        designs, losses = history.data(j)
+        return designs, np.zeros(len(losses), dtype=np.int64), losses
+    seen, steps, losses = history.points(j)
+    rows = np.flatnonzero(np.isin(steps, stops))
+    return seen[rows], np.searchsorted(stops, steps[rows]), losses[rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """The readings of an objective and of its proxies, and the greatest correlation of each proxy that is supported."""
+
+    readings: LevelReadings
+    trust: tuple[float, ...]
+
+
+def with_proxies(history: History, j: int, own: LevelReadings, *, growth: float) -> Joined:
+    """The readings of objective j at its stops, with those of its proxies that are supported as further levels below.
+
+    They are in the order in which they were read, so that models can be extended by later ones. (Curves do not tell
+    when they were read: with steps, the readings of all are mixed evenly.)
+    """
+    objective = history.objectives[j]
+    designs, level, y = own
+    keys, last = designs.keys(objective.depends_on), level == max(0, len(objective.stops) - 1)
+    known, count = (keys[last], y[last]), len(objective.proxies)
+    parts, trust = [(designs, level + count, y, _times(history, j, designs))], []
+    for k, name in enumerate(objective.proxies):
+        index = history.names.index(name)
+        seen, losses = history.data(index)
+        own_keys = seen.keys(objective.depends_on)
+        both = np.concatenate([own_keys, known[0]]), np.concatenate([losses, known[1]])
+        which = np.repeat([0, 1], [len(own_keys), len(known[0])])
+        trust.append(supported(both[0], which, both[1], 2)[0] if len(losses) else 0.0)
+        if trust[-1] > 0.0:
+            moved = as_objective((own_keys, losses), known, refit_count(len(losses), growth))
+            times = _times(history, index, seen, by_step=bool(objective.stops))
+            parts.append((seen, np.full(len(losses), k), moved, times))
+    order = np.argsort(np.concatenate([part[3] for part in parts]), kind="stable")
+    together = parts[0][0]
+    for part in parts[1:]:
+        together = together + part[0]
+    levels, values = np.concatenate([part[1] for part in parts]), np.concatenate([part[2] for part in parts])
+    return Joined((together[order], levels[order], values[order]), tuple(trust))
+
+
+def _times(history: History, j: int, designs: Designs, *, by_step: bool = False) -> FloatArray:
+    """When each of the readings of objective j was taken (s,); shares of all its readings if it is `by_step`."""
+    if by_step or history.objectives[j].stops:
+        return (np.arange(len(designs)) + 0.5) / max(1, len(designs))
+    return moments(history, j, designs).astype(float)
 
 
 def supported(keys: KeyArray, level: IntArray, y: FloatArray, count: int) -> tuple[float, ...]:

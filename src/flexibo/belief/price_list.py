@@ -11,6 +11,7 @@ import numpy as np
 from flexibo._internal.arrays import BoolArray, FloatArray
 from flexibo.belief.costs import Costs, failure_costs, mean_costs
 from flexibo.belief.failures import chances, combined
+from flexibo.belief.proxies import asked_proxies, proxy_purchases
 from flexibo.history import History
 from flexibo.history.events import Evaluation
 from flexibo.history.measurements import QueuedDesign
@@ -142,25 +143,29 @@ class PriceList:
     names: tuple[str, ...] = ()  # (p): the objective that each purchase is asked by
     open_parts: BoolArray | None = None  # (m, p): each purchase may be asked
     chances: FloatArray | None = None  # (m, b): how likely it can be measured; None is certain
+    proxies: tuple[tuple[int, ...], ...] = ()  # the bundles of the proxies of each quantity
     success: FloatArray | None = None  # (m,): how likely all that a design lacks can be measured; None is certain
 
     @classmethod
-    def of(cls, history: History, designs: Designs, costs: Costs, *, coupled: bool = False) -> PriceList:
-        """The prices of designs (m), given what happened so far."""
-        is_open = open_purchases(history, designs)
+    def of(
+        cls, history: History, designs: Designs, costs: Costs, *, coupled: bool = False, proxies: bool = False
+    ) -> PriceList:
+        """The prices of designs (m), given what happened so far; proxies may be asked only by who looks at them."""
+        is_open = open_purchases(history, designs, asked_proxies(history) if proxies else ())
         prices = costs.prices(history, designs, wanted=is_open if len(designs) > MANY_DESIGNS else None)
         chance = chances(history, designs)
         success = combined(history, chance)
         # A failure is paid for, too.
         expected = chance * prices + (1.0 - chance) * failure_costs(history, prices)
-        bundles = tuple(purchase.members for purchase in history.purchases)
+        bundles = history.bundles
         open_parts = is_open
         if coupled:  # nothing is paid for twice
             bundles = (tuple(j for members in bundles for j in members),)
             prices, expected = (np.where(is_open, some, 0.0).sum(axis=1, keepdims=True) for some in (prices, expected))
             chance = success[:, None]
             is_open = np.asarray(is_open.any(axis=1, keepdims=True))
-        left, whole = remaining(history, costs), float(np.nan_to_num(mean_costs(history)).sum())
+        counted = [p for p, _ in history.counting]
+        left, whole = remaining(history, costs), float(np.nan_to_num(mean_costs(history))[counted].sum())
         return cls(
             bundles=bundles,
             prices=prices,
@@ -173,6 +178,7 @@ class PriceList:
             open_parts=open_parts,
             chances=chance,
             success=success,
+            proxies=tuple(proxy_purchases(history, j) for j in range(len(history.quantities))),
         )
 
     def pays(self, prices: FloatArray | float) -> BoolArray:
@@ -185,7 +191,8 @@ class PriceList:
 
     def buys_something(self, affordable: BoolArray) -> bool:
         """Whether the budget pays for anything; what is free counts only alone, or a study would never end."""
-        priced = self.open & (self.prices > 0)
+        counts = np.array([bool(bundle) for bundle in self.bundles])  # a proxy alone buys nothing
+        affordable, priced = affordable & counts, self.open & counts & (self.prices > 0)
         return bool((affordable & priced).any() if priced.any() else affordable.any())
 
     def contains(self, wanted: Collection[str]) -> BoolArray:
@@ -220,11 +227,20 @@ def is_still_open(history: History, costs: Costs, evaluation: Evaluation) -> boo
     return bool(PriceList.of(history, designs, costs).pays(evaluation.cost))
 
 
-def open_purchases(history: History, designs: Designs) -> BoolArray:
-    """Which purchases may be asked of which designs (m, p): not measured, not pending, not failed for good."""
+def open_purchases(history: History, designs: Designs, proxies: Sequence[int] = ()) -> BoolArray:
+    """Which purchases may be asked of which designs (m, p): not measured, not pending, not failed for good.
+
+    Of proxies, only these purchases; who looks at them waits for one that is being read before its objective is asked.
+    """
     is_open = np.ones((len(designs), len(history.purchases)), dtype=bool)
     for p, purchase in enumerate(history.purchases):
+        is_open[:, p] = bool(history.bundles[p]) or p in proxies
         closed = history.closed(p)
         if len(closed):
-            is_open[:, p] = ~np.isin(designs.keys(purchase.options), closed)
+            is_open[:, p] &= ~np.isin(designs.keys(purchase.options), closed)
+        for q in {q for j in history.bundles[p] for q in proxy_purchases(history, j)}.intersection(proxies):
+            asked = [e.design for e in history.pending.values() if e.objective == history.purchases[q].objective]
+            if asked:
+                options = history.purchases[q].options
+                is_open[:, p] &= ~np.isin(designs.keys(options), history.space.known_designs(asked).keys(options))
     return is_open

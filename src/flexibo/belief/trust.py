@@ -43,7 +43,7 @@ FOLDS = 10
 def widening(history: History, models: Sequence[Refits]) -> float:
     """The factor by which boxes must be wider for all held-out residuals; 1 if these support the models."""
     largest, count = 0.0, 0
-    for j, objective in enumerate(history.objectives):
+    for j, objective in enumerate(history.quantities):
         seen, y = history.data(j)
         X, groups = seen.encoded(objective.depends_on), history.space.groups(objective.depends_on)
         residuals = held_out(untruncated(models[j].model(X, y, groups=groups)), X, y, groups=groups)
@@ -101,4 +101,4 @@ def chance_of_stranger(history: History, designs: Designs) -> float:
 
 def _totals(history: History, designs: Designs) -> list[int]:
     """The number of different candidates for each quantity (n); what was measured is among the candidates."""
-    return [len(np.unique(designs.keys(objective.depends_on))) for objective in history.objectives]
+    return [len(np.unique(designs.keys(objective.depends_on))) for objective in history.quantities]

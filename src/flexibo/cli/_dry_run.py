@@ -211,6 +211,11 @@ def _option_rows(plan: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     return rows
 
 
+def _told_of(proxy: Objective, study: Study) -> list[str]:
+    """The objectives that a proxy tells of."""
+    return [objective.name for objective in study.objectives if proxy.name in objective.proxies]
+
+
 def _objective_rows(plan: Mapping[str, Any], study: Study) -> list[tuple[str, str, str, str]]:
     rows = []
     for objective, found in zip(study.objectives, plan["objectives"], strict=True):
@@ -220,6 +225,7 @@ def _objective_rows(plan: Mapping[str, Any], study: Study) -> list[tuple[str, st
         goals += [f"at least {objective.at_least:g}{unit}"] if objective.at_least is not None else []
         goals += [objective.range_text] if objective.range_text else []
         goals += [f"stops at steps {', '.join(map(str, objective.stops))}"] if objective.stops else []
+        goals += [f"proxy of {' and '.join(_told_of(objective, study))}"] if objective.is_proxy else []
         depends = "all options" if objective.options is None else ", ".join(objective.options)
         title = f"{objective.name} ({objective.unit})" if objective.unit else objective.name
         rows.append((title, ", ".join(goals), depends, found["measured_by"]))

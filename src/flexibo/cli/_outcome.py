@@ -194,7 +194,7 @@ def failure(study: Study, place: StudyPlace) -> str:
     history = study.history
     tried = {
         purchase.objective: history.failed_attempts[purchase.objective]
-        for purchase in history.purchases
+        for _, purchase in history.counting
         if not all(history.count(j) for j in purchase.members)
     }
     found = [

@@ -75,7 +75,7 @@ def _left_out(study: Study, design: Design, readings: int) -> dict[str, str]:
     from flexibo.study.queue_states import closed_because
 
     history = study.history
-    states = {one.objective: closed_because(history, one.objective, design, readings) for one in history.purchases}
+    states = {one.objective: closed_because(history, one.objective, design, readings) for _, one in history.counting}
     return {name: state for name, state in states.items() if state}
 
 

@@ -164,7 +164,7 @@ def _facts(copy: StudyCopy, found: HandOver, row: DesignRow | None) -> dict[str,
 
     history = copy.study.history
     rows = (*found.front, *found.promising)
-    axes = [axis_of(own, (one.values[own.name] for one in rows)).to_dict() for own in history.objectives]
+    axes = [axis_of(own, (one.values[own.name] for one in rows)).to_dict() for own in history.quantities]
     return {
         "study": copy.name,
         "objectives": axes,
@@ -197,7 +197,7 @@ def _write_table(found: HandOver, row: DesignRow | None, history: History) -> No
     rows = (*found.front.records(), *found.promising.records())
     records = [{"kind": kind, **record} for kind, record in zip(kinds, rows, strict=True)]
     heading = ["kind", "number"]
-    heading += [f"{what}:{name}" for what in QUANTITY_COLUMNS for name in history.names] + list(WHOLE_COLUMNS)
+    heading += [f"{what}:{name}" for what in QUANTITY_COLUMNS for name in history.counted] + list(WHOLE_COLUMNS)
     options = [f"option:{name}" for name in history.space.names]
     writer = csv.DictWriter(sys.stdout, [*heading, *options], restval="", lineterminator="\n")
     writer.writeheader()
@@ -256,9 +256,9 @@ def _whole(row: DesignRow, history: History, kind: str) -> list[str]:
     from flexibo.results.cells import feasibility_cell
 
     lines = [f"Design {row.number}, {kind}"]
-    width = max(len(squeezed(name)) for name in (*history.names, *row.design, "to confirm"))
-    lines += [f"  {squeezed(own.name).ljust(width)}  {_quantity(row, own)}" for own in history.objectives]
-    if any(objective.is_constraint for objective in history.objectives):
+    width = max(len(squeezed(name)) for name in (*history.counted, *row.design, "to confirm"))
+    lines += [f"  {squeezed(own.name).ljust(width)}  {_quantity(row, own)}" for own in history.quantities]
+    if any(objective.is_constraint for objective in history.quantities):
         lines.append(f"  {'feasible'.ljust(width)}  {feasibility_cell(row)}")
     lines += [f"  {name.ljust(width)}  {text}" for name, text in _more(row, history.cost_unit)]
     lines.append("Options:")

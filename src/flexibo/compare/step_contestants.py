@@ -52,12 +52,13 @@ def enter_with_steps(problem: Problem, name: str, *, seed: int, budget: float) -
 
 def described_with_steps(problem: Problem) -> tuple[Objective, ...]:
     """The objectives as a user describes them who knows of their steps."""
-    return tuple(
-        replace(objective, steps=problem.curves[objective.name].steps)
-        if objective.name in problem.curves
-        else objective
-        for objective in problem.objectives
-    )
+    told = []
+    for objective in problem.objectives:
+        curve = problem.curves.get(objective.name)
+        proxies = tuple(proxy.name for proxy in problem.proxies if proxy.of == objective.name)
+        told.append(replace(objective, steps=None if curve is None else curve.steps, proxies=proxies))
+    directions = {objective.name: objective.direction for objective in problem.objectives}
+    return (*told, *(Objective(p.name, directions[p.of], optimise=False) for p in problem.proxies))
 
 
 class StudyWithSteps(OwnContestant):
@@ -79,7 +80,11 @@ class StudyWithSteps(OwnContestant):
     def predict(self, designs: Designs) -> FloatArray | None:
         """The means of the objectives that count."""
         means = super().predict(designs)
-        return None if means is None else means[:, [bool(objective.optimise) for objective in self.study.objectives]]
+        return (
+            None
+            if means is None
+            else means[:, [bool(objective.optimise) for objective in self.study.history.quantities]]
+        )
 
 
 class StepRivalContestant:

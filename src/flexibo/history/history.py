@@ -61,6 +61,10 @@ class History:
     before is kept, and read as a reading of the study as it is now.
 
     Attributes:
+        quantities: The objectives that count: all but proxies, which come last among `objectives`.
+        counted: Their names.
+        bundles: The quantities that each purchase yields; none for a proxy.
+        counting: The purchases that yield any, with their places.
         settings: The latest settings as they are stored; empty if there are none yet.
         changes: How often they were changed.
         rules: How often the rule of the space was.
@@ -81,7 +85,12 @@ class History:
         self.purchases = purchases(self.objectives)
         self.names = tuple(objective.name for objective in self.objectives)
         self.optimised = tuple(j for j, objective in enumerate(self.objectives) if objective.optimise)
-        self.limits: FloatArray = np.array([objective.limit for objective in self.objectives])
+        # Proxies are measured like objectives but count for nothing: they come last, and tables leave them out.
+        self.quantities = tuple(objective for objective in self.objectives if not objective.is_proxy)
+        self.counted = tuple(objective.name for objective in self.quantities)
+        self.bundles = tuple(tuple(j for j in p.members if j < len(self.quantities)) for p in self.purchases)
+        self.counting = tuple((p, purchase) for p, purchase in enumerate(self.purchases) if self.bundles[p])
+        self.limits: FloatArray = np.array([objective.limit for objective in self.quantities])
         self.events = Events()
         self.pending: dict[int, Evaluation] = {}
         self.assignments: dict[int, Assignment] = {}
@@ -313,7 +322,7 @@ class History:
             return True
         designs = self.designs
         kept = np.ones(len(designs), dtype=bool)
-        for j, objective in enumerate(self.objectives):
+        for j, objective in enumerate(self.quantities):
             losses = self._objective_records[j].latest
             keys = designs.keys(objective.depends_on).tolist()
             kept &= np.array([losses.get(key, np.inf) <= min(objective.limit, LARGEST) for key in keys], dtype=bool)

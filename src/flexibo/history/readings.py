@@ -36,9 +36,9 @@ class Readings:
 
 def readings(history: History) -> Readings:
     """The readings of all designs of a history; designs that must have equal values share theirs."""
-    shape = (len(history.designs), len(history.objectives))
+    shape = (len(history.designs), len(history.quantities))
     mean, spread, count = np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(shape, dtype=np.int64)
-    for j, objective in enumerate(history.objectives):
+    for j, objective in enumerate(history.quantities):
         seen, y = history.data(j)
         if not len(y):
             continue

@@ -40,6 +40,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -48,6 +49,7 @@ from flexibo.belief.belief import Belief
 from flexibo.methods.base import Candidates, Constraints, Ending, ScoringMethod
 from flexibo.methods.flexibo import region_gain
 from flexibo.methods.how_far import NODES, Looks, looks
+from flexibo.methods.proxy_looks import proxy_looks
 from flexibo.pareto import hypervolume, hypervolumes, improvements
 from flexibo.pareto.goals import Goals
 from flexibo.pareto.region import pareto_region
@@ -72,12 +74,22 @@ def completion_gain(belief: Belief, rng: np.random.Generator) -> FloatArray:
         return _doubting_gain(belief, rng)
     shares = np.where(parts, belief.thetas, 0.0)
     far = _how_far(belief, parts, gains)
-    order = _order(belief, parts, gains, effects, far)
+    decisions = _decisions(belief, parts, gains, effects, far)
+    order = decisions.order
     total = (shares * _reached(belief, parts, order)).sum(axis=1)
     rates = np.divide(gains, total, out=np.zeros_like(gains), where=total > 0.0)
+    at_once = rates.copy()
     for found in far:
         rates[found.rows] *= found.looks.lift
     weights = np.where(np.arange(parts.shape[1]) == order[:, :1], 1.0, LATER)
+    if any(belief.price_list.proxies):
+        proxies = proxy_looks(belief, _promising(at_once, gains > 0.0), partial(_given, belief), parts)
+        for i in np.flatnonzero((proxies.bundle >= 0) & (proxies.lift * at_once > rates)).tolist():
+            b, decides = int(proxies.bundle[i]), effects[i, proxies.quantity[i]] * proxies.correlation[i]
+            rates[i], shares[i, b] = proxies.lift[i] * at_once[i], belief.thetas[i, b]
+            if decides >= decisions.rates[i].max() * belief.prices[i, b]:  # it decides most per price
+                weights[i] = LATER
+            weights[i, b] = 1.0 if (weights[i] == LATER).all() else LATER
     return np.asarray(rates[:, None] * shares * weights)
 
 
@@ -100,15 +112,26 @@ def _how_far(belief: Belief, parts: BoolArray, gains: FloatArray) -> list[_Far]:
     """How far the candidates of the best rates are measured in each objective with steps; none without such."""
     found = []
     for b, bundle in enumerate(belief.bundles):
-        if len(bundle) > 1 or not belief.joints or belief.joints[bundle[0]].levels is None:
+        if not _has_stops(belief, bundle):
             continue
         total = np.where(parts, belief.thetas, 0.0).sum(axis=1)
-        rates = np.where(parts[:, b] & (gains > 0.0), gains / np.where(total > 0.0, total, 1.0), 0.0)
-        rows = np.argsort(-rates, kind="stable")[:SHORTLIST]
-        rows = np.sort(rows[rates[rows] > 0.0])
+        rows = _promising(np.where(gains > 0.0, gains / np.where(total > 0.0, total, 1.0), 0.0), parts[:, b])
         if len(rows):
             found.append(_Far(b, rows, _looks(belief, rows, bundle[0], b, parts)))
     return found
+
+
+def _has_stops(belief: Belief, bundle: Sequence[int]) -> bool:
+    """Whether a bundle is a single objective that may stop early."""
+    levels = belief.joints[bundle[0]].levels if len(bundle) == 1 and belief.joints else None
+    return levels is not None and bool(levels.stops)
+
+
+def _promising(rates: FloatArray, among: BoolArray) -> IntArray:
+    """The candidates of the best rates (m,), `SHORTLIST` at most, that are above 0, among some (m,)."""
+    rates = np.where(among, rates, 0.0)
+    rows = np.argsort(-rates, kind="stable")[:SHORTLIST]
+    return np.sort(rows[rates[rows] > 0.0])
 
 
 def _looks(belief: Belief, rows: IntArray, j: int, b: int, parts: BoolArray) -> Looks:
@@ -144,15 +167,23 @@ def _given(belief: Belief, rows: IntArray, j: int, r: FloatArray) -> FloatArray:
 def how_far(belief: Belief, i: int, b: int) -> int | None:
     """The step to which candidate i is measured in bundle b; None if that has no steps."""
     bundle = belief.bundles[b]
-    if len(bundle) > 1 or not belief.joints or belief.joints[bundle[0]].levels is None:
+    if not _has_stops(belief, bundle):
         return None
     return int(_looks(belief, np.array([i]), bundle[0], b, missing_parts(belief)).stop[0])
 
 
-def _order(
+@dataclass(frozen=True, slots=True)
+class _Decisions:
+    """The bundles (m, b) of candidates in the order in which they are measured, those that are not missing last."""
+
+    order: IntArray
+    rates: FloatArray  # (m, b): how much each decides per price; -1 if it is not missing
+
+
+def _decisions(
     belief: Belief, parts: BoolArray, gains: FloatArray, effects: FloatArray, far: Sequence[_Far] = ()
-) -> IntArray:
-    """The bundles (m, b) of each candidate in the order in which they are measured, those that are not missing last.
+) -> _Decisions:
+    """What each part of the candidates decides per price.
 
     The part that decides most per price is first. A part decides by how far its quantities move what the design adds,
     and by the chance that it fails. Of parts that decide nothing the most expensive one is first.
@@ -165,7 +196,7 @@ def _order(
         prices[found.rows, found.bundle] *= found.looks.share
     free = np.where(decides > 0.0, np.inf, 0.0)
     rates = np.where(parts, np.divide(decides, prices, out=free, where=prices > 0.0), -1.0)
-    return np.lexsort((-prices, -rates), axis=1)
+    return _Decisions(np.lexsort((-prices, -rates), axis=1), rates)
 
 
 def _reached(belief: Belief, parts: BoolArray, order: IntArray) -> FloatArray:
@@ -285,11 +316,17 @@ def _first_feasible(belief: Belief) -> int | None:
     if not np.isfinite(belief.limits).any() or belief.incumbents().any():
         return None
     seems_good = (belief.feasible() > 0.5) & (belief.success > 0.5)
-    likely = np.flatnonzero(belief.known.any(axis=1) & belief.open.any(axis=1) & seems_good)
+    is_open = _open_quantities(belief)
+    likely = np.flatnonzero(belief.known.any(axis=1) & is_open.any(axis=1) & seems_good)
     if not len(likely):
         return None
-    price = np.where(belief.open[likely], belief.prices[likely], 0.0).sum(axis=1)
+    price = np.where(is_open[likely], belief.prices[likely], 0.0).sum(axis=1)
     return int(likely[np.argmin(price)])
+
+
+def _open_quantities(belief: Belief) -> BoolArray:
+    """What may be asked (m, b), without proxies."""
+    return np.asarray(belief.open & [bool(bundle) for bundle in belief.bundles])
 
 
 def _confirming_gain(belief: Belief, first: int) -> FloatArray:
@@ -297,7 +334,9 @@ def _confirming_gain(belief: Belief, first: int) -> FloatArray:
     alone = hypervolumes(belief.mu[None, first : first + 1, list(belief.optimised)], belief.reference)[0]
     gains = np.zeros(belief.open.shape)
     # It comes first even if it adds little.
-    gains[first] = np.where(belief.open[first], max(belief.feasible()[first] * alone, np.finfo(float).tiny), 0.0)
+    gains[first] = np.where(
+        _open_quantities(belief)[first], max(belief.feasible()[first] * alone, np.finfo(float).tiny), 0.0
+    )
     return gains
 
 

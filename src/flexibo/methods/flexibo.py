@@ -34,17 +34,20 @@ def region_gain(belief: Belief, rng: np.random.Generator) -> FloatArray:
     of the bundle, to its mean: as if they had been measured, with the outcome that the models predict. The geometry is
     in `flexibo.pareto.gain`. The optimizer divides by theta, as it does for every method; `rng` is not used.
     """
-    return pinned_gains(
+    bundles = tuple(bundle for bundle in belief.bundles if bundle)
+    gains = pinned_gains(
         belief.lower,
         belief.mu,
         belief.upper,
         belief.reference,
         belief.keys,  # equal keys: the designs must have the same value
-        belief.bundles,
+        bundles,
         optimised=belief.optimised,
         limits=belief.limits,
         region=belief.region,
     )
+    proxies = len(belief.bundles) - len(bundles)  # they come last, and shrink nothing
+    return np.pad(gains, ((0, 0), (0, proxies))) if proxies else gains
 
 
 FLEXIBO_OF_THE_PAPER = tuple(

@@ -63,7 +63,7 @@ def looks(belief: Belief, rows: IntArray, j: int, gains: Gains, *, part: FloatAr
         here = np.flatnonzero((stop > reached) & (stop >= EARLIEST * last))
         if not len(here):
             continue
-        r = prediction.correlation(rows[here], level)
+        r = prediction.correlation(rows[here], levels.proxies + level)
         share = (shares[level] - paid[here]) / (1.0 - paid[here])
         rest = part[here] * (1.0 - share if levels.resumable else 1.0) + others[here]
         lift = _lift(gains(here, r), part[here] * share, rest)
@@ -75,10 +75,20 @@ def looks(belief: Belief, rows: IntArray, j: int, gains: Gains, *, part: FloatAr
 
 def _lift(outcomes: FloatArray, price: FloatArray, rest: FloatArray) -> FloatArray:
     """The rate of a look (m,) with these gains (q, m) after it, as a multiple of that of going on whatever is read."""
+    rates = _rates(outcomes, price, rest)
+    whole = rates[-1]
+    return np.asarray(np.divide(rates.max(axis=0), whole, out=np.ones(len(whole)), where=whole > 0.0))
+
+
+def best_rates(outcomes: FloatArray, price: FloatArray, rest: FloatArray) -> FloatArray:
+    """The rate of a look (m,) with these gains (q, m) after it, if the rest is bought only after the best outcomes."""
+    return np.asarray(_rates(outcomes, price, rest).max(axis=0))
+
+
+def _rates(outcomes: FloatArray, price: FloatArray, rest: FloatArray) -> FloatArray:
+    """The rates of a look (q, m) if the rest is bought after the best outcome, the best two, ..., whatever is read."""
     order = np.argsort(-outcomes, axis=0, kind="stable")
     weight = WEIGHTS[order]
     gain = np.cumsum(weight * np.take_along_axis(outcomes, order, axis=0), axis=0)
     total = price + rest * np.cumsum(weight, axis=0)
-    rates = np.divide(gain, total, out=np.zeros_like(gain), where=total > 0.0)
-    whole = rates[-1]
-    return np.asarray(np.divide(rates.max(axis=0), whole, out=np.ones(len(whole)), where=whole > 0.0))
+    return np.asarray(np.divide(gain, total, out=np.zeros_like(gain), where=total > 0.0))

@@ -41,7 +41,7 @@ def _near(space: Space, design: Designs, rng: np.random.Generator) -> Designs:
 
 def keys_by_options(history: History, designs: Designs) -> dict[tuple[str, ...] | None, KeyArray]:
     """The keys (m,) of designs for every set of options that an objective or a purchase depends on."""
-    sets = {objective.depends_on for objective in history.objectives} | {p.options for p in history.purchases}
+    sets = {objective.depends_on for objective in history.quantities} | {p.options for p in history.purchases}
     return {options: designs.keys(options) for options in sets}
 
 
@@ -49,7 +49,7 @@ def askable(history: History, designs: Designs) -> BoolArray:
     """Whether anything of each design (m,) is neither known, nor being measured, nor failed for good."""
     keys = keys_by_options(history, designs)
     result = np.zeros(len(designs), dtype=np.bool_)
-    for p, purchase in enumerate(history.purchases):
+    for p, purchase in history.counting:
         known = np.ones(len(designs), dtype=np.bool_)
         for j in purchase.members:
             latest = history.known(j)

@@ -145,11 +145,11 @@ class _Generations:
 def losses(history: History, designs: Designs) -> FloatArray:
     """The latest losses (m, n) of designs, infinite where they are awaited; rows of NaN where one failed for good."""
     keys = keys_by_options(history, designs)
-    table = np.empty((len(designs), len(history.objectives)))
-    for j, objective in enumerate(history.objectives):
+    table = np.empty((len(designs), len(history.quantities)))
+    for j, objective in enumerate(history.quantities):
         known = history.known(j)
         table[:, j] = [known.get(key, np.inf) for key in keys[objective.depends_on].tolist()]
-    for p, purchase in enumerate(history.purchases):
+    for p, purchase in history.counting:
         hopeless = history.hopeless(p)
         if not len(hopeless):
             continue

@@ -49,9 +49,9 @@ def confirming_question(request: Request, predictor: Predictor) -> Evaluation | 
     estimates = predictor.estimates(history)
     places = reported(history, estimates, complete=False)
     offered = request.price_list(history.designs[places])
-    purchases, known = history.purchases, estimates.known[places]
-    missing = np.stack([~known[:, list(purchase.members)].all(axis=1) for purchase in purchases], axis=1)
-    asks = missing & offered.affordable() & [purchase.objective in request.wanted for purchase in purchases]
+    known = estimates.known[places]
+    missing = np.stack([~known[:, list(bundle)].all(axis=1) for bundle in history.bundles], axis=1)
+    asks = missing & offered.affordable() & [purchase.objective in request.wanted for purchase in history.purchases]
     if not asks.any():
         return None
     prices = np.where(asks, offered.prices, np.inf)
@@ -77,7 +77,7 @@ def checking_question(request: Request, predictor: Predictor, salt: int) -> Eval
     if isinstance(allowed, Stop):
         return None
     missing = readings_missing(history, designs)
-    lacking = np.array([missing[list(purchase.members)].any() for purchase in history.purchases])
+    lacking = np.array([missing[list(bundle)].any() for bundle in history.bundles])
     first = allowed & lacking if (allowed & lacking).any() else allowed
     i, p = best_cell(np.where(first, rng.random(first.shape), -np.inf), offered.prices, rng)
     why = "the models leave nothing to learn; a design that is drawn at random checks the models"

@@ -41,9 +41,9 @@ class Request:
         """What may be asked of some designs, each purchase on its own."""
         return self.price_list(self.history.space.designs(designs))
 
-    def price_list(self, designs: Designs, *, coupled: bool = False) -> PriceList:
-        """What may be asked of designs, and what it costs."""
-        return PriceList.of(self.history, designs, self.costs, coupled=coupled)
+    def price_list(self, designs: Designs, *, coupled: bool = False, proxies: bool = False) -> PriceList:
+        """What may be asked of designs, and what it costs; proxies only on request."""
+        return PriceList.of(self.history, designs, self.costs, coupled=coupled, proxies=proxies)
 
     def allowed(self, offered: PriceList) -> BoolArray | Stop:
         """What may be asked (m, b): open, affordable and, at least in part, wanted; or why there is nothing."""

@@ -7,14 +7,19 @@ import math
 import numpy as np
 
 from flexibo._internal.random_streams import Stream, generator
+from flexibo.belief.costs import mean_costs
 from flexibo.belief.failures import chance_of_success, possible
 from flexibo.belief.price_list import payable_parts
+from flexibo.belief.proxies import asked_proxies, proxy_purchases, teaching
+from flexibo.history import History
 from flexibo.history.events import Evaluation
 from flexibo.optimizer._request import Request
 from flexibo.optimizer.predictor import Predictor
 from flexibo.optimizer.start import start_question
 from flexibo.optimizer.stop import Stop, StopKind, failing, never_measured, only_free
 
+CHEAP = 0.5
+"""To learn what a proxy tells, it is read if it costs at most this share of its objective."""
 REPLACEMENTS = 50
 """How many further designs are drawn at a time where all initial ones failed."""
 
@@ -29,11 +34,36 @@ def unscored(request: Request, predictor: Predictor, *, n_given: int) -> Evaluat
     first = first or start_question(request, predictor, n_given=n_given)
     if first is not None:
         return first
-    for j, name in enumerate(history.names):
+    for j, name in enumerate(history.counted):
         if not history.count(j):
             stop = never_measured(history, name)
             return stop if stop.kind is StopKind.WAITING else _replacement(request, name, predictor.seed) or stop
+    return _teaching_question(request) if predictor.looks_at_proxies else None
+
+
+def _teaching_question(request: Request) -> Evaluation | None:
+    """A proxy of a design whose objective is known, as long as too few designs have both to tell what it is worth.
+
+    It must cost at most `CHEAP` of the cheapest evaluation of its objective.
+    """
+    history = request.history
+    for p in asked_proxies(history):
+        name = history.purchases[p].objective
+        designs = teaching(history, p) if name in request.wanted else history.designs[:0]
+        of = [q for q, _ in history.counting if p in _proxies_of(history, q)]
+        offered = request.price_list(designs, proxies=True)
+        dear = offered.prices[:, p] > CHEAP * mean_costs(history)[of].max(initial=0.0)
+        rows = np.flatnonzero(offered.open[:, p] & offered.pays(offered.prices[:, p]) & ~dear)
+        if len(rows):
+            told = " and ".join(history.purchases[q].objective for q in of)
+            why = f"{told} of this design is known: both together show how much the proxy tells"
+            return request.question(designs[int(rows[0])], (name,), why=why)
     return None
+
+
+def _proxies_of(history: History, p: int) -> list[int]:
+    """The purchases of the proxies of what purchase p yields."""
+    return [q for j in history.bundles[p] for q in proxy_purchases(history, j)]
 
 
 def queued_question(request: Request, limit: float = math.inf) -> Evaluation | None:

@@ -108,7 +108,11 @@ class Optimizer:
                 answer = self._chosen(request, salt)
         if not isinstance(answer, Stop) or not isinstance(self.method, ScoringMethod):
             return answer
-        if self.method.ending.confirms and answer.kind in ENDS and all(map(history.count, range(len(history.names)))):
+        if (
+            self.method.ending.confirms
+            and answer.kind in ENDS
+            and all(map(history.count, range(len(history.quantities))))
+        ):
             answer = confirming_question(request, self.predictor) or answer
         if isinstance(answer, Stop) and answer.kind is StopKind.NO_REGION and CERTIFIED in (history.stop or {}):
             answer = checking_question(request, self.predictor, salt) or answer

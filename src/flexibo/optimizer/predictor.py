@@ -80,6 +80,11 @@ class Predictor:
             self._source, self._has_region = method.candidates, method.region
             self._memory = None if method.step is None else MethodMemory(method.step, self._belief_in_pool)
 
+    @property
+    def looks_at_proxies(self) -> bool:
+        """Whether the method chooses proxies, and the models learn from them."""
+        return isinstance(self.method, ScoringMethod) and self.method.how_far is not None and self.surrogate.has_levels
+
     def generator(self, history: History, draw: int, salt: int = 0) -> np.random.Generator:
         """The generator of the next question; each draw of candidates, and each salt, has its own."""
         return generator(self.seed, Stream.QUESTIONS, len(history.asked), draw, *([salt] if salt else []))
@@ -181,20 +186,22 @@ class Predictor:
             boxes,
             reference=self.reference(history),
             tolerances=self._tolerances(history),
-            price_list=PriceList.of(history, designs, self.costs, coupled=self.method.coupled),
+            price_list=PriceList.of(
+                history, designs, self.costs, coupled=self.method.coupled, proxies=self.looks_at_proxies
+            ),
         )
 
     def models(self, history: History) -> list[Refits]:
         """The surrogates of the objectives, made on first use."""
         choice = self.surrogate
-        for j, objective in enumerate(history.objectives):
+        for j, objective in enumerate(history.quantities):
             if j not in self._models:
                 seed, possible = entropy(self.seed, Stream.SURROGATES, j), choice.possible(objective)
                 make = partial(Refits, seed=seed, growth=choice.growth, possible=possible, memory=self.fits)
                 self._models[j] = make(choice.of(objective))
                 levels = choice.over_levels(objective)
                 self._models[j].over_levels = None if levels is None else make(levels, growth=LEVEL_GROWTH)
-        return [self._models[j] for j in range(len(history.objectives))]
+        return [self._models[j] for j in range(len(history.quantities))]
 
     def _belief_in_pool(self, history: History) -> Belief:
         """The belief in the candidates that are the same at every question of the study.
@@ -220,13 +227,13 @@ class Predictor:
 
     def _tolerances(self, history: History) -> FloatArray:
         """Differences that do not matter (n,): as given, or 1 % of the range of the first measurements."""
-        given = [objective.tolerance for objective in history.objectives]
+        given = [objective.tolerance for objective in history.quantities]
         spans = [span(history.data(j)[1][: max(2, self._started(history))]) for j in range(len(given))]
         return np.array([0.01 * span if own is None else own for own, span in zip(given, spans, strict=True)])
 
     def _beta(self, history: History, m: int) -> float:
         t = max(1, self._started(history) + history.chosen)
-        return exploration(len(history.objectives), m, t, self.delta)
+        return exploration(len(history.quantities), m, t, self.delta)
 
     def _started(self, history: History) -> int:
         """The number of designs that the start measures."""
@@ -243,7 +250,7 @@ def simultaneous_beta(history: History, m: int, delta: float) -> float:
 
     So t counts the answers that the models have learned from.
     """
-    return exploration(len(history.objectives), m, len(history.measurements), delta, factor=SIMULTANEOUS)
+    return exploration(len(history.quantities), m, len(history.measurements), delta, factor=SIMULTANEOUS)
 
 
 def _possible(history: History, designs: Designs, *, likely: bool = False) -> Designs:

@@ -24,6 +24,7 @@ from flexibo._internal.arrays import FloatArray
 from flexibo.belief.costs import mean_costs
 from flexibo.belief.failures import chance_of_success
 from flexibo.belief.price_list import ROUNDING
+from flexibo.belief.proxies import asked_proxies, proxy_purchases
 from flexibo.history import History
 from flexibo.history.events import Evaluation
 from flexibo.optimizer._request import Request
@@ -51,41 +52,52 @@ def start_question(request: Request, predictor: Predictor, *, n_given: int) -> E
     history, coupled = request.history, predictor.method.coupled
     if history.chosen:
         return None
+    proxies = asked_proxies(history) if predictor.looks_at_proxies else ()
     if predictor.full_start:
-        tasks = missing_initial(history, predictor.initial, n_given, coupled=coupled)
+        tasks = missing_initial(history, predictor.initial, n_given, coupled=coupled, proxies=proxies)
         return _question(request, tasks, predictor.initial, chosen=True)
-    tasks = affordable_start(request, predictor.initial, coupled=coupled)
+    tasks = affordable_start(request, predictor.initial, coupled=coupled, proxies=proxies)
     question = _question(request, tasks, predictor.initial, chosen=False)
-    is_begun = all(history.count(j) for j in range(len(history.names)))
+    is_begun = all(map(history.count, range(len(history.quantities))))
     return None if isinstance(question, Stop) and question.kind is StopKind.BUDGET and is_begun else question
 
 
-def missing_initial(history: History, initial: Sequence[Design], n_given: int, *, coupled: bool) -> list[Task]:
+def missing_initial(
+    history: History, initial: Sequence[Design], n_given: int, *, coupled: bool, proxies: Sequence[int] = ()
+) -> list[Task]:
     """The initial designs that are not measured yet, each with the purchases to ask together; retries come last.
 
     The user gave `n_given` of them. An imported result replaces the measurement of one of the others, which were drawn.
+    Of the proxies, only these purchases are measured.
     """
     counts = [max(n_given, len(initial) - _imported(history, initial, p)) for p in range(len(history.purchases))]
+    counts = [count if history.bundles[p] or p in proxies else 0 for p, count in enumerate(counts)]
     left_out = _unlikely(history, initial[n_given:])
     return _tasks(
         history, initial, [[d for d in initial[:count] if d not in left_out] for count in counts], coupled=coupled
     )
 
 
-def affordable_start(request: Request, initial: Sequence[Design], *, coupled: bool) -> list[Task]:
+def affordable_start(
+    request: Request, initial: Sequence[Design], *, coupled: bool, proxies: Sequence[int] = ()
+) -> list[Task]:
     """What is missing of the first `FEWEST` designs, and then what a fifth of the budget pays.
+
+    Of the proxies, these purchases are measured, of the designs that their objective is measured of: what they tell is
+    learned from both.
 
     A design of which something cannot be measured, or would probably fail, is replaced by the next one, unless all are
     such. Of designs that must have the same value, one counts.
     """
     history = request.history
     every = range(len(history.purchases))
-    designs = [design for design in initial if not any(history.is_hopeless(p, design) for p in every)] or initial
+    hopeless = [design for design in initial if any(history.is_hopeless(p, design) for p, _ in history.counting)]
+    designs = [design for design in initial if design not in hopeless] or initial
     unlikely = _unlikely(history, designs)
     designs = [design for design in designs if design not in unlikely] or designs
     offered = request.price_list(history.space.designs(designs))
     prices = np.where(np.isnan(mean_costs(history)) & (offered.prices <= 0.0).all(axis=0), np.nan, offered.prices)
-    counts = _counts(history, prices.mean(axis=0), coupled=coupled)
+    counts = _with_proxies(history, proxies, prices.mean(axis=0), coupled=coupled)
     imported = [_imported(history, initial, p) for p in every]
 
     def missing(counts: Sequence[int]) -> list[Task]:
@@ -93,7 +105,7 @@ def affordable_start(request: Request, initial: Sequence[Design], *, coupled: bo
         return _tasks(history, designs, chosen, coupled=coupled)
 
     price = dict(zip(designs, offered.prices, strict=True))
-    complete = missing([FEWEST] * len(counts))
+    complete = missing([min(FEWEST, count) for count in counts])
     further = [
         (design, purchases)
         for design, purchases in missing(counts)
@@ -119,6 +131,19 @@ def readings(prices: FloatArray, limit: float) -> list[int]:
         most = MOST_CHEAP if price < prices[known[-1]] and price <= CHEAP * prices[known[-1]] else MOST
         counts[p] = most if share >= most * price else max(FEWEST, math.floor(share / price))
         left -= counts[p] * price
+    return counts
+
+
+def _with_proxies(history: History, proxies: Sequence[int], prices: FloatArray, *, coupled: bool) -> list[int]:
+    """Of how many designs each purchase (p,) is measured: a proxy of as many as its objective, which pays for both."""
+    counting = [p for p, _ in history.counting]
+    paid = {p: [q for j in history.bundles[p] for q in proxy_purchases(history, j) if q in proxies] for p in counting}
+    together = np.array([prices[p] + sum(prices[q] for q in paid[p]) for p in counting])
+    counts = [0] * len(prices)
+    for p, count in zip(counting, _counts(history, together, coupled=coupled), strict=True):
+        counts[p] = count
+        for q in paid[p]:
+            counts[q] = max(counts[q], count)
     return counts
 
 
@@ -169,7 +194,7 @@ def _tasks(
 
 def _unlikely(history: History, designs: Sequence[Design]) -> set[Design]:
     """The designs that will fail by what failures before have taught; none while something was never measured."""
-    if not designs or not all(history.count(j) for j in range(len(history.names))):
+    if not designs or not all(map(history.count, range(len(history.quantities)))):
         return set()
     chance = chance_of_success(history, history.space.designs(designs))
     return {design for design, likely in zip(designs, chance >= UNLIKELY, strict=True) if not likely}

@@ -93,7 +93,7 @@ WAITING_FOR_OTHERS = Stop(StopKind.WAITING, "The initial designs wait for object
 
 def failing(history: History) -> Stop | None:
     """The stop of a study with an objective that fails again and again; None if there is none."""
-    for name in (purchase.objective for purchase in history.purchases):
+    for name in (purchase.objective for _, purchase in history.counting):  # without a proxy, the study goes on
         in_a_row = history.failed_in_a_row[name]
         if in_a_row >= (MOST_FAILURES_AFTER_SUCCESS if history.told[name] else MOST_FAILURES):
             which = f"in {in_a_row} attempts in a row" if history.told[name] else f"in all of its {in_a_row} attempts"

@@ -64,7 +64,7 @@ def _title(study: Study, title: str) -> str:
     if title:
         return title
     optimised = [objective.name for objective in study.objectives if objective.optimise]
-    bounded = [f"{o.name} {axis_of(o, ()).bound_words}" for o in study.objectives if not o.optimise]
+    bounded = [f"{o.name} {axis_of(o, ()).bound_words}" for o in study.objectives if o.is_constraint and not o.optimise]
     within = f", with {_listed(bounded)}" if bounded else ""
     return f"{study.name}: {_listed(optimised)}{within}"
 

@@ -68,7 +68,7 @@ def confidence(predictor: Predictor, history: History, *, delta: float, m: int |
     Some box does not hold with probability `delta`. It draws m candidates, by default as many as for a question, beside
     the designs of the history.
     """
-    if not all(history.count(j) for j in range(len(history.objectives))):
+    if not all(map(history.count, range(len(history.quantities)))):
         raise InvalidValueError("Nothing is known yet; every objective needs at least one measurement.")
     with single_thread():
         designs = predictor.pool(history, m)
@@ -129,6 +129,6 @@ def standings_of(sure: Confidence, history: History, estimates: Predictions) -> 
 
 def reported_designs(predictor: Predictor, history: History) -> Designs:
     """The designs that are on the front by the best guess, whether they are confirmed or promising."""
-    if not all(history.count(j) for j in range(len(history.objectives))):
+    if not all(map(history.count, range(len(history.quantities)))):
         return history.designs[:0]
     return history.designs[reported(history, predictor.estimates(history), complete=False)]

@@ -127,11 +127,11 @@ def _designs(count: int) -> str:
 
 
 def _is_constrained(history: History) -> bool:
-    return any(objective.is_constraint for objective in history.objectives)
+    return any(objective.is_constraint for objective in history.quantities)
 
 
 def _headings(history: History) -> dict[str, list[str]]:
-    return {objective.name: _heading(objective) for objective in history.objectives}
+    return {objective.name: _heading(objective) for objective in history.quantities}
 
 
 def _heading(objective: Objective) -> list[str]:

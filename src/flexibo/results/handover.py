@@ -128,7 +128,7 @@ def hand_over(predictor: Predictor, history: History, *, include: str = "probabl
     """
     if include not in LEAST:
         raise unknown_name("standing", include, LEAST)
-    if not all(history.count(j) for j in range(len(history.objectives))):
+    if not all(map(history.count, range(len(history.quantities)))):
         return HandOver(Front(), Promising())
     known = KnownDesigns.of(predictor, history)
     return handed_over(known, Selection.of(known), include=include)

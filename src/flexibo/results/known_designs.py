@@ -67,7 +67,7 @@ class KnownDesigns:
             history.designs,
             self.estimates,
             reference=self.reference,
-            tolerances=np.zeros(len(history.objectives)),
+            tolerances=np.zeros(len(history.quantities)),
             price_list=PriceList.of(history, history.designs[:0], self.predictor.costs),
         )
 
@@ -77,7 +77,7 @@ class KnownDesigns:
 
     def facts(self, i: int, number: int = 0) -> dict[str, Any]:
         """The attributes of design i that every row has, in the users' values."""
-        signs = np.array([objective.value(1.0) for objective in self.history.objectives])
+        signs = np.array([objective.value(1.0) for objective in self.history.quantities])
         spreads = [spread if np.isfinite(spread) else None for spread in self.read.spread[i].tolist()]
         return {
             "number": number,
@@ -95,18 +95,18 @@ class KnownDesigns:
     def _reached(self, i: int) -> dict[str, int]:
         """The step that design i reached of each objective with steps that is not measured to its last one."""
         history, lacking = self.history, (self.read.count[i] == 0).tolist()
-        names = [own.name for own, lacks in zip(history.objectives, lacking, strict=True) if own.stops and lacks]
+        names = [own.name for own, lacks in zip(history.quantities, lacking, strict=True) if own.stops and lacks]
         found = {name: history.reached(history.designs[i], name) for name in names}
         return {name: step for name, step in found.items() if step}
 
     def _named(self, cells: Iterable[T]) -> dict[str, T]:
-        return dict(zip(self.history.names, cells, strict=True))
+        return dict(zip(self.history.counted, cells, strict=True))
 
     def missing_prices(self, places: IntArray) -> FloatArray:
         """The expected cost (f, p) of each purchase that some designs lack; 0 for others, NaN where none is known."""
         history = self.history
-        members = [list(purchase.members) for purchase in history.purchases]
-        lacking = np.stack([~self.read.known[places][:, some].all(axis=1) for some in members], axis=1)
+        known = self.read.known[places]
+        lacking = np.stack([~known[:, list(bundle)].all(axis=1) for bundle in history.bundles], axis=1)
         prices = self.predictor.costs.prices(history, history.designs[places])
         if isinstance(self.predictor.costs.cost, str):
             prices = np.where(np.isnan(mean_costs(history)), np.nan, prices)
@@ -124,7 +124,7 @@ class KnownDesigns:
 def failed(history: History, known: BoolArray) -> BoolArray:
     """The designs (m,) of which something was tried that gave no value, given what is known (m, n)."""
     found = np.zeros(len(known), dtype=bool)
-    for p, purchase in enumerate(history.purchases):
+    for p, purchase in history.counting:
         if history.failed_attempts[purchase.objective]:
             lacking = np.flatnonzero(~known[:, list(purchase.members)].all(axis=1))
             for i in lacking.tolist():

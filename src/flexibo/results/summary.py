@@ -35,7 +35,7 @@ class ParetoRegion:
 
 def known_reference(predictor: Predictor, history: History) -> FloatArray | None:
     """The reference point (k,) that volumes are measured against, in losses; None while an objective has no value."""
-    if not all(history.count(j) for j in range(len(history.objectives))):
+    if not all(map(history.count, range(len(history.quantities)))):
         return None
     return predictor.reference(history)
 

@@ -159,10 +159,10 @@ def _known_volumes(history: History, reference: FloatArray | None) -> dict[int, 
     designs = history.designs
     if reference is None or not len(designs):
         return {}
-    n = len(history.objectives)
+    n = len(history.quantities)
     when = np.full((len(designs), n), math.inf)
     losses = np.full((len(designs), n), math.nan)
-    for j, objective in enumerate(history.objectives):
+    for j, objective in enumerate(history.quantities):
         for i, key in enumerate(designs.keys(objective.depends_on).tolist()):
             if key in history.first(j):
                 when[i, j], losses[i, j] = history.first(j)[key]

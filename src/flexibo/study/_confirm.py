@@ -114,7 +114,7 @@ def _missing(
 
     What is planned for other rows already, and must be the same, is not queued twice.
     """
-    leads = [purchase.objective for purchase in history.purchases]
+    leads = [purchase.objective for _, purchase in history.counting]
     closed = {name: closed_because(history, name, design, wish.readings) for name in leads}
     lacking = [name for name in leads if not closed[name] and _part(history, name, design) not in planned]
     if lacking:

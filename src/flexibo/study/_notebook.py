@@ -166,6 +166,8 @@ def study_html(study: ShownStudy, *, method: str, place: str, stopped: str) -> s
 
 
 def _objective(objective: Any) -> str:
+    if objective.is_proxy:
+        return f"{objective.name} (proxy)"
     direction = "" if not objective.optimise else " (maximise)" if objective.value(1.0) < 0 else " (minimise)"
     return f"{objective.name}{direction}"
 

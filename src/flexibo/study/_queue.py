@@ -45,7 +45,7 @@ class Order:
         budget: float | None,
     ) -> Order:
         """The order of these arguments; an illegal design or an unknown objective is an error."""
-        legal, names = history.space.design(design), history.names if objectives is None else objectives
+        legal, names = history.space.design(design), history.counted if objectives is None else objectives
         if isinstance(names, str) or not isinstance(names, Collection) or not names:
             raise InvalidTypeError(f"objectives is {objectives!r}; give a list of objectives.")
         for name in names:

@@ -139,7 +139,7 @@ def print_hand_over(history: History, found: HandOver, console: Console) -> None
 
 def no_front(history: History) -> str:
     """Why no design is confirmed yet."""
-    lacking = [name for j, name in enumerate(history.names) if not history.count(j)]
+    lacking = [name for j, name in enumerate(history.counted) if not history.count(j)]
     if lacking:
         verb = "have" if lacking[1:] else "has"
         return printable_line(f"No confirmed design yet: {', '.join(lacking)} {verb} not been measured.")

@@ -11,6 +11,10 @@ between them, and each gap has its own size; `own` is the part of an early loss 
 Priors: gaps of about a tenth, and own parts that shrink from level to level. (Bonilla, Chai, Williams: Multi-task
 Gaussian Process Prediction, 2007; Swersky, Snoek, Adams: Freeze-Thaw Bayesian Optimization, 2014, for the use.)
 
+Proxies are further levels, before the first stop. Each has a gap of its own to the last step, and is as far from the
+other levels as the way there is long: the correlations are those of a tree, with the stops on one branch and each proxy
+on one of its own. Priors: a gap of about a half, and an own part of a twentieth.
+
 A level l of L is encoded by the last L - 1 columns of X: the first l of them are 1, the others 0.
 
 Letters: s readings, d columns of the design, L levels.
@@ -25,7 +29,7 @@ from typing import Literal
 import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
 
-from flexibo._internal.arrays import FloatArray, IntArray
+from flexibo._internal.arrays import BoolArray, FloatArray, IntArray
 from flexibo._internal.interrupts import deferred_interrupts
 from flexibo.surrogates._prediction_cache import PredictionCache
 from flexibo.surrogates.base import dense_groups, location_and_scale, training_data, unfitted
@@ -38,6 +42,8 @@ MOST_ROWS = 200  # readings that predictions use: beyond that, those of a design
 GAP = (math.log(0.1), 1.0)  # mean and standard deviation of the logarithm of a gap
 OWN = (math.log(0.02), 1.5)  # of the variance of the own part of the last early level; each earlier one is greater
 OWN_GROWTH = math.log(2.0)  # by this, in the logarithm
+PROXY_GAP = (math.log(0.5), 1.5)  # of a proxy: it may tell nearly all, or nothing
+PROXY_OWN = (math.log(0.05), 1.5)
 LEAST_NOISE = 1e-6
 
 
@@ -71,6 +77,7 @@ class _Conditioned:
     kept: IntArray  # the rows that are used
     factor: FloatArray
     whitened: FloatArray
+    proxies: int = 0
 
     def designs(self, X: FloatArray) -> FloatArray:
         return X[:, : len(self.groups)]
@@ -83,7 +90,7 @@ class _Conditioned:
         given = self.hyperparameters
         Z, W = (scaled(self.designs(some), given.length_scales, self.groups) for some in (X, others))
         k = KERNELS["matern52"].correlation(squared_distances(Z, W))
-        return np.asarray(given.variance * k * between(self.level(X), self.level(others), given.gaps))
+        return np.asarray(given.variance * k * between(self.level(X), self.level(others), given.gaps, self.proxies))
 
     def solved(self, X: FloatArray) -> FloatArray:
         """L^-1 K (s, m) of the covariance with the readings."""
@@ -98,15 +105,17 @@ class LevelProcess:
     """A Gaussian process over designs and levels; see the module.
 
     Attributes:
-        levels: How many levels there are.
+        levels: How many levels there are, with proxies.
         noisy: Whether two readings of the last level differ.
         scatter: How much the length scales of options differ; see `GaussianProcess`.
+        proxies: How many levels are proxies, the first ones.
         posterior: The process given its readings; None before `fit`.
     """
 
     levels: int
     noisy: bool = False
     scatter: float = 1.0
+    proxies: int = 0
     posterior: _Conditioned | None = field(default=None, repr=False, compare=False)
     _cache: PredictionCache = field(default_factory=PredictionCache, init=False, repr=False, compare=False)
 
@@ -195,6 +204,7 @@ class LevelProcess:
             kept=kept,
             factor=empty,
             whitened=empty,
+            proxies=self.proxies,
         )
         K = shell.prior(X[kept], X[kept])
         own = given.own[shell.level(X[kept])]
@@ -213,12 +223,12 @@ class LevelProcess:
         process = GaussianProcess(noise=noise, scatter=self.scatter, restarts=0, max_exact=None)
         known = process.fit(X[rows, :d], y[rows], groups=groups, rng=rng).hyperparameters
         scales = np.array(known.length_scales)
-        prior = _LevelPrior.of(self.levels, noisy=self.noisy)
+        prior = _LevelPrior.of(self.levels, noisy=self.noisy, proxies=self.proxies)
         some = _whole_designs(X, d, rng)
         location, scale = location_and_scale(y[rows])
         Z = scaled(X[some, :d], scales, groups)
         k = known.variance * KERNELS["matern52"].correlation(squared_distances(Z, Z))
-        loss = _LevelLoss(k, X[some, d:], (y[some] - location) / scale, prior)
+        loss = _LevelLoss(k, X[some, d:], (y[some] - location) / scale, prior, self.proxies)
         with deferred_interrupts():  # an interrupted import would leave a broken module behind
             from scipy.optimize import minimize  # half a second to import
 
@@ -228,14 +238,23 @@ class LevelProcess:
         return LevelHyperparameters(scales, known.variance, *level_parts(found.x, self.levels))
 
 
-def between(level: IntArray, other: IntArray, gaps: FloatArray) -> FloatArray:
+def between(level: IntArray, other: IntArray, gaps: FloatArray, proxies: int = 0) -> FloatArray:
     """The correlations (m, o) of levels (m,) with others (o,): exp(-the gaps between them).
+
+    The first levels may be proxies, each on a branch of its own that ends at the last level.
 
     >>> between(np.array([0, 2]), np.array([2]), np.array([math.log(2.0), math.log(4.0)])).round(3).tolist()
     [[0.125], [1.0]]
+    >>> between(np.array([0, 1]), np.array([1, 2]), np.array([math.log(2.0), math.log(4.0)]), 2).round(3).tolist()
+    [[0.125, 0.5], [1.0, 0.25]]
     """
-    place = np.concatenate([[0.0], np.cumsum(gaps)])
-    correlations = np.exp(-np.abs(place[:, None] - place))
+    place = np.concatenate([[0.0], np.cumsum(gaps[proxies:])])
+    place = np.concatenate([np.full(proxies, place[-1]), place])
+    branch = np.concatenate([gaps[:proxies], np.zeros(len(place) - proxies)])
+    distances = np.abs(place[:, None] - place)
+    if proxies:
+        distances = distances + np.where(np.eye(len(place), dtype=bool), 0.0, branch[:, None] + branch)
+    correlations = np.exp(-distances)
     return np.asarray(correlations[np.ix_(level, other)])
 
 
@@ -282,10 +301,13 @@ class _LevelPrior:
     deviation: FloatArray
 
     @classmethod
-    def of(cls, levels: int, *, noisy: bool) -> _LevelPrior:
-        own = [OWN[0] + OWN_GROWTH * (levels - 2 - level) for level in range(levels - 1)]
+    def of(cls, levels: int, *, noisy: bool, proxies: int = 0) -> _LevelPrior:
+        stops = levels - proxies
+        own = [PROXY_OWN[0]] * proxies + [OWN[0] + OWN_GROWTH * (stops - 2 - level) for level in range(stops - 1)]
         own += [OWN[0] - OWN_GROWTH] if noisy else []
-        return cls(np.array([GAP[0]] * (levels - 1) + own), np.array([GAP[1]] * (levels - 1) + [OWN[1]] * len(own)))
+        gaps = [PROXY_GAP] * proxies + [GAP] * (stops - 1)
+        deviations = [gap[1] for gap in gaps] + [PROXY_OWN[1]] * proxies + [OWN[1]] * (len(own) - proxies)
+        return cls(np.array([gap[0] for gap in gaps] + own), np.array(deviations))
 
     def penalised(self, theta: FloatArray, value: float, gradient: FloatArray) -> tuple[float, FloatArray]:
         """A loss at theta and its gradient, with the prior's added."""
@@ -296,16 +318,22 @@ class _LevelPrior:
 class _LevelLoss:
     """The negative log posterior density of theta, and its gradient, given the covariance k (s, s) of the designs."""
 
-    def __init__(self, k: FloatArray, columns: FloatArray, z: FloatArray, prior: _LevelPrior) -> None:
+    def __init__(self, k: FloatArray, columns: FloatArray, z: FloatArray, prior: _LevelPrior, proxies: int = 0) -> None:
         self._k, self._z, self._prior, self._levels = k, z, prior, columns.shape[1] + 1
+        self._proxies = proxies
         self._level = np.rint(columns.sum(axis=1)).astype(np.int64)
-        low, high = (f(self._level[:, None], self._level[None, :]) for f in (np.minimum, np.maximum))
-        gaps = range(self._levels - 1)
-        self._crosses = np.stack([((low <= k) & (k < high)).ravel() for k in gaps]).astype(float)
+        # A gap lies between two levels if they are on different sides of it: that of a proxy has itself on one side.
+        beyond = [self._level == gap if gap < proxies else self._beyond(gap) for gap in range(self._levels - 1)]
+        self._crosses = np.stack([(side[:, None] != side).ravel() for side in beyond]).astype(float)
+
+    def _beyond(self, gap: int) -> BoolArray:
+        """Which rows are nearer to the last level than a gap between stops; proxies are."""
+        return np.asarray((self._level > gap) | (self._level < self._proxies))
 
     def __call__(self, theta: FloatArray) -> tuple[float, FloatArray]:
         gaps, own = level_parts(theta, self._levels)
-        smooth, spread = self._k * between(self._level, self._level, gaps), float(self._k.diagonal().max())
+        smooth = self._k * between(self._level, self._level, gaps, self._proxies)
+        spread = float(self._k.diagonal().max())
         factor, _ = factorised(lambda jitter: smooth + np.diag(own[self._level] + jitter * spread))
         alpha = cho_solve((factor, True), self._z, check_finite=False)
         value = 0.5 * float(self._z @ alpha) + float(np.log(factor.diagonal()).sum())

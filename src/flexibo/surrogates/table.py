@@ -24,17 +24,18 @@ class SurrogateChoice:
     growth: float = 1.1  # of its data between two refits
     exact: Surrogate | None = None  # the settings for objectives without noise; None for the same
     assume_positive: bool = True  # whether values are positive as long as all readings are
-    has_levels: bool = False  # whether objectives with steps are modelled at all their stops
+    has_levels: bool = False  # whether objectives are modelled with their stops and proxies
 
     def of(self, objective: Objective) -> Surrogate:
         """The unfitted surrogate of an objective."""
         return self.settings if objective.noisy or self.exact is None else self.exact
 
     def over_levels(self, objective: Objective) -> Surrogate | None:
-        """The unfitted surrogate of an objective over its stops; None if only the last step is modelled."""
-        if not self.has_levels or len(objective.stops) < 2:
+        """The unfitted surrogate of an objective over its proxies and stops; None if only the last step is modelled."""
+        proxies, stops = len(objective.proxies), max(1, len(objective.stops))
+        if not self.has_levels or proxies + stops < 2:
             return None
-        processes = [LevelProcess(len(objective.stops), objective.noisy, scatter) for scatter in SCATTERS]
+        processes = [LevelProcess(proxies + stops, objective.noisy, scatter, proxies) for scatter in SCATTERS]
         return Averaged((*processes, *(Warped(process) for process in processes)))
 
     def possible(self, objective: Objective) -> PossibleLosses:

@@ -121,7 +121,7 @@ def settled(designs: Designs) -> Designs:
 
 def every_objective_measured(history: History) -> bool:
     """Whether every objective has a value, so that missing values can be predicted."""
-    return all(history.count(j) for j in range(len(history.objectives)))
+    return all(map(history.count, range(len(history.quantities))))
 
 
 def _is_long(history: History) -> bool:

@@ -209,19 +209,19 @@ def _incomplete_view(history: History, limit: int) -> FrontView:
 
 def _measured_point(history: History, read: Readings, i: int, kind: str, *, confirm_cost: float | None) -> FrontPoint:
     """Design i of a history with its readings, without any model."""
-    known = dict(zip(history.names, read.known[i].tolist(), strict=True))
+    known = dict(zip(history.counted, read.known[i].tolist(), strict=True))
     violates = kind.endswith("violating")
     losses, spreads = read.mean[i].tolist(), np.nan_to_num(read.spread[i]).tolist()
     return FrontPoint(
         kind=kind,
         design=history.designs[i],
-        values={o.name: o.value(losses[j]) if known[o.name] else None for j, o in enumerate(history.objectives)},
-        deviations=dict(zip(history.names, spreads, strict=True)),
+        values={o.name: o.value(losses[j]) if known[o.name] else None for j, o in enumerate(history.quantities)},
+        deviations=dict(zip(history.counted, spreads, strict=True)),
         measured=known,
         probability=0.0 if violates else 1.0,
         feasibility="violating" if violates else "feasible",
         confirm_cost=confirm_cost,
-        readings=dict(zip(history.names, read.count[i].tolist(), strict=True)),
+        readings=dict(zip(history.counted, read.count[i].tolist(), strict=True)),
     )
 
 
@@ -291,7 +291,7 @@ def _axes(history: History, points: Sequence[FrontPoint]) -> tuple[Axis, ...]:
         readings = [point.values[name] for point in points if point.measured[name]]
         return axis_of(objective, [point.values[name] for point in points], readings=readings)
 
-    return tuple(map(axis, history.objectives))
+    return tuple(map(axis, history.quantities))
 
 
 def _region(history: History, predictor: Predictor, limit: int) -> RegionView:

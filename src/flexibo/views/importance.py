@@ -71,7 +71,7 @@ def importance_view(study: Study, *, draws: int = DRAWS) -> ImportanceView:
     total: dict[str, dict[str, float | None]] = {}
     with single_thread():
         pair = _pair(history.space, draws)
-        for j, objective in enumerate(history.objectives):
+        for j, objective in enumerate(history.quantities):
             names = history.space.names
             known = history.count(j) >= FEWEST
             shares = _shares(models.model(history, j), pair, objective.depends_on) if known else {}
@@ -79,7 +79,7 @@ def importance_view(study: Study, *, draws: int = DRAWS) -> ImportanceView:
             total[objective.name] = {name: shares.get(name, (None, None))[1] for name in names}
     axes = tuple(
         axis_of(objective, map(objective.value, history.data(j)[1].tolist()))
-        for j, objective in enumerate(history.objectives)
+        for j, objective in enumerate(history.quantities)
     )
     return ImportanceView(axes, history.space.names, main, total, models.approximate)
 

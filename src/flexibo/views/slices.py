@@ -107,8 +107,8 @@ def slice_view(
     """
     study.refresh()
     history = study.history
-    if objective not in history.names:
-        raise unknown_name("objective", objective, history.names)
+    if objective not in history.counted:
+        raise unknown_name("objective", objective, history.counted)
     for option in (x, *([] if y is None else [y]), *(at or {})):
         if option not in history.space.names:
             raise unknown_name("option", option, history.space.names)

@@ -255,7 +255,7 @@ def _confirmed(study: Study, found: Mapping[str, Parameter]) -> list[FrozenTrial
     for design, means, is_complete in zip(history.designs, read.mean.tolist(), read.complete, strict=True):
         if not is_complete:
             continue
-        losses = dict(zip(history.objectives, means, strict=True))
+        losses = dict(zip(history.quantities, means, strict=True))
         violations = [loss - objective.limit for objective, loss in losses.items() if objective.is_constraint]
         trials.append(
             create_trial(
@@ -270,7 +270,7 @@ def _confirmed(study: Study, found: Mapping[str, Parameter]) -> list[FrozenTrial
 def _failed(study: Study, found: Mapping[str, Parameter]) -> list[FrozenTrial]:
     """A failed trial for each design of which something cannot be measured."""
     history = study.history
-    purchases = range(len(history.purchases))
+    purchases = [p for p, _ in history.counting]
     designs = [design for design in history.designs if any(history.is_hopeless(p, design) for p in purchases)]
     return [create_trial(state=TrialState.FAIL, **_params(design, found)) for design in designs]
 
