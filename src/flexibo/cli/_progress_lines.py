@@ -60,11 +60,14 @@ def evaluation_line(history: History, outcome: Outcome) -> str:
 
 
 def step_text(outcome: Outcome) -> str:
-    """At which step it stopped, or how far it came if it failed; empty without steps."""
-    stop, reports = outcome.evaluation.stop, outcome.reports
-    if stop is None:
+    """At which step it stopped and from which it resumed, or how far it came if it failed; empty without steps."""
+    evaluation, reports = outcome.evaluation, outcome.reports
+    if evaluation.stop is None:
         return ""
-    return f" at step {stop}" if outcome.values else f" after step {reports[-1][0]}" if reports else ""
+    if not outcome.values:
+        return f" after step {reports[-1][0]}" if reports else ""
+    start = evaluation.start if outcome.begun is None else outcome.begun
+    return f" at step {evaluation.stop}{f', resumed from step {start}' if start else ''}"
 
 
 def evaluation_facts(history: History, outcome: Outcome) -> dict[str, object]:

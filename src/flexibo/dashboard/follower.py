@@ -260,17 +260,26 @@ def _version(generation: int, contents: Sequence[Content]) -> str:
 
 def _numbers(copy: GrowingCopy) -> dict[str, Any]:
     history = copy.study.history
+    early = _stopped_early(history)
     return {
         "method": copy.study.method.name,
         "spent": history.spent,
         "budget": history.budget,
         "cost_unit": history.cost_unit,
-        "measured": sum(history.told.values()),
+        "measured": sum(history.told.values()) - early,
+        "stopped_early": early,
         "pending": len(history.pending),
         "failed": sum(history.failed_attempts.values()),
         "last_event": time_of(copy.last),
         "stopped": None if history.stopped is None else printable_line(history.stopped.reason),
     }
+
+
+def _stopped_early(history: History) -> int:
+    """How many answers are at a step before the last one, so that they are no measurements."""
+    if not any(objective.stops for objective in history.objectives):
+        return 0
+    return sum(history.told.values()) - sum(found.number is not None for found in history.measurements)
 
 
 FINISHED = (

@@ -12,7 +12,7 @@ from flexibo.views._json import finite_or_none
 from flexibo.views.axes import cost_label
 from flexibo.views.choices import runner_up_dict
 
-COLUMNS = ("id", "objective", "state", "value", "cost", "attempt", "time", "reason", "why")
+COLUMNS = ("id", "objective", "state", "value", "cost", "attempt", "time", "reason", "why", "stop")
 """The first cells of a row; the values of the options follow. The id of an added result is less than zero."""
 LONGEST = 300  # characters of a reason or of a text in the table; the details have all
 
@@ -33,6 +33,7 @@ def evaluation_rows(history: History, found: Mapping[int, Record]) -> dict[str, 
             record.asked if record.answered is None else record.answered,
             _cut(record.reason),
             _cut(record.why),
+            record.stop if record.state == REACHED else None,
             *(_cut(value) if isinstance(value, str) else value for value in map(record.design.get, options)),
         ]
         for i, record in found.items()

@@ -13,6 +13,7 @@ from tests.unit.study.small_studies import asked
 
 from flexibo import Design, Objective, Study
 from flexibo.cli._progress_lines import evaluation_facts, evaluation_line
+from flexibo.dashboard.follower import Follower
 from flexibo.executors import Outcome
 from flexibo.storage import MemoryStorage, open_storage
 
@@ -129,6 +130,13 @@ def test_status_and_front_tell_how_far_designs_are(stopped: Study) -> None:
     assert len(stopped.front()) >= 1
 
 
+def test_the_dashboard_tells_early_stops_from_measurements(stopped: Study) -> None:
+    follower = Follower("sqlite:///stopped.db", "net", "key")
+    follower.look(len(stopped.events), lambda: None)
+    shown = follower.summary("")
+    assert (shown["measured"], shown["stopped_early"]) == (len(stopped.history.measurements), 1)
+
+
 def test_a_study_with_steps_is_summed_up_and_traced_without_early_values(stopped: Study) -> None:
     trace = stopped.trace()
     assert (trace[0].value, trace[0].reached, trace[0].has_failed) == (None, 3, False)
@@ -179,6 +187,8 @@ def test_lines_of_a_run_and_of_a_worker_say_at_which_step_a_value_is() -> None:
     evaluation = next(e for e in Study.load(URL).history.asked if e.objective == "error")
     told = Outcome(evaluation, {"error": 0.5}, 9.0)
     assert "error 0.5 at step 9" in evaluation_line(Study.load(URL).history, told)
+    resumed = Outcome(evaluation, {"error": 0.5}, 4.0, begun=5)
+    assert "error 0.5 at step 9, resumed from step 5;" in evaluation_line(Study.load(URL).history, resumed)
     failed = Outcome(evaluation, None, 9.0, "no power", reports=((4, 0.5),))
     assert "no power after step 4" in evaluation_line(Study.load(URL).history, failed)
     assert evaluation_facts(Study.load(URL).history, told)["to_step"] == 9

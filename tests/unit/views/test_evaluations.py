@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from flexibo import Study
+from flexibo import Objective, Study
+from flexibo.storage import MemoryStorage
 from flexibo.transfer import records
 from flexibo.views.evaluations import COLUMNS, LONGEST, evaluation_details, evaluation_rows
 
@@ -65,3 +66,20 @@ def test_an_added_result_has_details_too() -> None:
     found = records(history, [None] * len(history.events))
     details = strict_json(evaluation_details(history, -1, found[0]))
     assert (details["state"], details["why"], details["runner_up"]) == ("added", "", None)
+
+
+def test_a_value_that_is_not_of_the_last_step_comes_with_its_step() -> None:
+    memory = MemoryStorage()
+    Study({"x": [1, 2]}, [Objective("a", steps=[3, 9]), "b"], storage=memory, seed=0, method="random").ask(
+        2, only=["a"]
+    )
+    contents = memory.read()
+    contents[-1]["stop"] = 3
+    copy = MemoryStorage()
+    copy.commit(0, lambda none: contents)
+    study = Study.load(copy)
+    for evaluation in study.pending:
+        study.tell(evaluation, 0.5)
+    found = dict(enumerate(records(study.history, [None] * len(study.events))))
+    rows = evaluation_rows(study.history, found)["rows"]
+    assert [row[COLUMNS.index("stop")] for row in rows] == [None, 3]

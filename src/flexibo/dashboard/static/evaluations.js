@@ -8,7 +8,7 @@ const PAUSE = 1500; // minimum milliseconds between two requests for news
 const HEIGHT = 430;
 const MANY_OPTIONS = 12; // with more options, also the columns that are not seen are not drawn
 const MARKS = { pending: "running", measured: "finished", reached: "waiting", added: "waiting", released: "silent", failed: "failed", impossible: "failed" };
-const FIXED = 9; // the columns before the options
+const FIXED = 10; // the columns before the options
 
 let grids;
 
@@ -114,8 +114,8 @@ export class Evaluations {
   }
 
   rowOf(found, cells) {
-    const [id, objective, place, value, cost, attempt, time, reason, why] = cells;
-    const row = { id, objective: found.objectives[objective], state: found.states[place], value, cost, attempt, time, reason, why };
+    const [id, objective, place, value, cost, attempt, time, reason, why, stop] = cells;
+    const row = { id, objective: found.objectives[objective], state: found.states[place], value, cost, attempt, time, reason, why, stop };
     cells.slice(FIXED).forEach((option, i) => { row[`o${i}`] = option; });
     row.text = [named(id), row.objective, row.state, value, reason, why, ...found.options.map((name, i) => `${name}=${row[`o${i}`]}`)].join(" ").toLowerCase();
     return row;
@@ -131,8 +131,10 @@ export class Evaluations {
     const column = (field, title, format, more = {}) => ({ field, title: "", titleFormatter: () => data(title), formatter: (cell) => format(cell.getValue(), cell), sorter, headerSortTristate: false, ...more });
     const right = { hozAlign: "right", headerHozAlign: "right" };
     const value = (shown, cell) => {
-      const { objective } = cell.getData();
-      return h("span", { text: shown === null ? "–" : withUnit(shown, units.get(objective), this.digits.get(objective)) });
+      const { objective, stop } = cell.getData();
+      if (shown === null) return h("span", { text: "–" });
+      const early = stop === null ? [] : [h("span", { class: "soft", text: ` @${count(stop)}`, title: `measured to step ${count(stop)} so far` })];
+      return h("span", {}, withUnit(shown, units.get(objective), this.digits.get(objective)), ...early);
     };
     const options = found.options.map((name, i) => column(`o${i}`, name, (shown) => brief(optionValue(shown), 60), { minWidth: 70, ...(typeof rows[0]?.[`o${i}`] === "number" ? right : {}) }));
     const opener = (id, cell) => h("button", { type: "button", class: "opens", "aria-label": `Evaluation ${named(id)}`, onclick: (event) => { event.stopPropagation(); this.open(cell.getData().id); } }, named(id));

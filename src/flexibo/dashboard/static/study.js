@@ -18,7 +18,7 @@ let sections = 0;
 
 const attempts = (study) => {
   if (study.measured === undefined) return [];
-  return [`${count(study.measured)} measured`, study.failed ? counted(study.failed, "failed attempt") : ""];
+  return [`${count(study.measured)} measured`, study.stopped_early ? `${count(study.stopped_early)} stopped early` : "", study.failed ? counted(study.failed, "failed attempt") : ""];
 };
 
 const panel = (title, about, content, { wide = false } = {}) => {
