@@ -54,6 +54,8 @@ def checked_report(
 ) -> tuple[int, float]:
     """A step and its value, which comes after this step; an error says what is wrong with it."""
     name, stop = objective.name, evaluation.stop
+    if stop is None and objective.stops:
+        raise InvalidValueError(f"This evaluation of {name!r} was asked before it had steps; tell its value alone.")
     if stop is None:
         raise InvalidValueError(f"Objective {name!r} has no steps; give them as Objective({name!r}, steps=...).")
     if not isinstance(report, tuple | list) or len(report) != 2:
