@@ -115,7 +115,7 @@ def _objective(dialogue: Dialogue, name: str, options: Sequence[str]) -> Objecti
     steps = ""
     if uses_steps(how, options):
         steps = dialogue.ask(
-            f"Steps of {shown}, or where it may stop, as in 1, 3, 9", default="27", check=steps_problem
+            f"Number of steps of {shown}, or its stops, as in 1, 3, 9", default="27", check=steps_problem
         )
     depends = _depends(dialogue, shown, how, options)
     beyond, side = ("exceed", "at most") if direction == "min" else ("fall below", "at least")
