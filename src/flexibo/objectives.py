@@ -346,7 +346,7 @@ class Objective:
         if not _is_number(number):
             raise InvalidValueError(
                 f"Objective {self.name!r} got the value {number}; it must be finite and at most {LARGEST:g} in size. "
-                "Report a measurement that failed with fail()."
+                "A measurement that failed has no value: its function raises an error, or fail() says so."
             )
         return number
 
