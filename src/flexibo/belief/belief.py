@@ -260,7 +260,8 @@ def predictions(
         pinned = measured & (not objective.noisy)
         low, high = middle.copy(), middle.copy()
         model, X, levels, refits = None, designs[first].encoded(objective.depends_on), None, models[j].over_levels
-        if refits is not None and not pinned.all():
+        # What a certificate promises must not depend on a proxy.
+        if refits is not None and not pinned.all() and (objective.stops or not simultaneous):
             levels = level_model(history, j, refits, sure=simultaneous)
         if levels is not None:
             model, X = levels.model, levels.at_last(X)

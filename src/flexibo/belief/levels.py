@@ -26,9 +26,22 @@ from flexibo.surrogates import Refits, Surrogate, joint
 from flexibo.surrogates.refits import refit_count
 
 SHRINKAGE = 1.0  # a scale counts as if this many more designs had been read with a scale of 1
-BEST = 6  # the least number of designs among which early and last losses are compared: the best half of more
-FEWEST = 4  # with fewer curves that are known to their end, nothing early is trusted
 WIDEST = 30.0  # the most that the deviations of two neighbouring levels differ by
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """How much designs with both losses must show before early ones are trusted."""
+
+    best: int  # the least number of designs among which early and last losses are compared: the best half of more
+    fewest: int  # with fewer designs, nothing is trusted
+    errors: float  # the rank correlation is taken this many standard errors lower
+    least: float  # what is not above this counts as nothing
+
+
+CURVES = Evidence(best=6, fewest=4, errors=1.0, least=0.0)
+PROXIES = Evidence(best=12, fewest=6, errors=2.0, least=0.3)
+"""A proxy may be noise, and chance alone must not support it: six designs in the same order do in 1 of 100 studies."""
 
 
 LevelReadings: TypeAlias = tuple[Designs, IntArray, FloatArray]
@@ -150,7 +163,7 @@ def with_proxies(history: History, j: int, own: LevelReadings, *, growth: float)
         own_keys = seen.keys(objective.depends_on)
         both = np.concatenate([own_keys, known[0]]), np.concatenate([losses, known[1]])
         which = np.repeat([0, 1], [len(own_keys), len(known[0])])
-        trust.append(supported(both[0], which, both[1], 2)[0] if len(losses) else 0.0)
+        trust.append(supported(both[0], which, both[1], 2, PROXIES)[0] if len(losses) else 0.0)
         if trust[-1] > 0.0:
             moved = as_objective((own_keys, losses), known, refit_count(len(losses), growth))
             times = _times(history, index, seen, by_step=bool(objective.stops))
@@ -170,12 +183,14 @@ def _times(history: History, j: int, designs: Designs, *, by_step: bool = False)
     return moments(history, j, designs).astype(float)
 
 
-def supported(keys: KeyArray, level: IntArray, y: FloatArray, count: int) -> tuple[float, ...]:
+def supported(
+    keys: KeyArray, level: IntArray, y: FloatArray, count: int, evidence: Evidence = CURVES
+) -> tuple[float, ...]:
     """The greatest correlation of each of `count` levels with the last one that the losses y (s,) support.
 
     Of the designs that were read at both, the best half is what matters: curves that tell good designs from bad ones
     may say little of which good one is better, and may cross. The rank correlation among them is taken one standard
-    error lower (of Fisher's transform), and never below 0.
+    error lower (of Fisher's transform), and never below 0. Of proxies, more is asked for (`PROXIES`).
 
     >>> keys, level = np.arange(20) % 10, np.repeat([0, 1], 10)
     >>> y = np.arange(10.0)
@@ -185,20 +200,21 @@ def supported(keys: KeyArray, level: IntArray, y: FloatArray, count: int) -> tup
     (0.0, 1.0)
     """
     losses = [dict(zip(keys[level == k].tolist(), y[level == k].tolist(), strict=True)) for k in range(count)]
-    return (*(_lower_rank_correlation(losses[k], losses[-1]) for k in range(count - 1)), 1.0)
+    return (*(_lower_rank_correlation(losses[k], losses[-1], evidence) for k in range(count - 1)), 1.0)
 
 
-def _lower_rank_correlation(early: Mapping[int, float], last: Mapping[int, float]) -> float:
-    """The rank correlation of the best designs that have both losses, one standard error lower; at least 0."""
+def _lower_rank_correlation(early: Mapping[int, float], last: Mapping[int, float], evidence: Evidence) -> float:
+    """The rank correlation of the best designs that have both losses, some standard errors lower; at least 0."""
     both = sorted((key for key in early if key in last), key=lambda key: (last[key], key))
-    both = both[: max(BEST, len(both) // 2)]
-    if len(both) < FEWEST:
+    both = both[: max(evidence.best, len(both) // 2)]
+    if len(both) < evidence.fewest:
         return 0.0
     ranks = [np.unique([some[key] for key in both], return_inverse=True)[1].astype(float) for some in (early, last)]
     if min(float(np.ptp(some)) for some in ranks) == 0.0:
         return 0.0
     rho = float(np.clip(np.corrcoef(ranks[0], ranks[1])[0, 1], -0.999, 0.999))
-    return max(0.0, math.tanh(math.atanh(rho) - 1.0 / math.sqrt(len(both) - 3.0)))
+    lower = math.tanh(math.atanh(rho) - evidence.errors / math.sqrt(len(both) - 3.0))
+    return lower if lower > evidence.least else 0.0
 
 
 def level_maps(keys: KeyArray, level: IntArray, losses: FloatArray, count: int) -> tuple[FloatArray, FloatArray, int]:

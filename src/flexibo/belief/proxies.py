@@ -17,6 +17,7 @@ from flexibo.history import History
 from flexibo.space import Designs
 
 PATIENCE = 6  # a proxy that failed this often in a row is not asked for any more
+CHEAP_PROXY = 1 / 3  # what a proxy tells is learned if it costs at most this share of its objective
 ENOUGH = 6  # designs with a reading of a proxy and of its objective: then what it tells begins to be known
 PRIOR_PAIRS = 2.0  # a map counts as if that many more designs had been read, with the spreads of all readings
 FEWEST_TO_CHOOSE = 4  # with fewer designs that were read in both, losses of one sign are mapped by their logarithms

@@ -153,6 +153,8 @@ def _objectives(rows: Sequence[Mapping[str, Any]], unit: str) -> Any:
         table.add_column(Text(heading), justify="left" if name else "right", overflow="fold", no_wrap=not name)
     for row in rows:
         title = row["name"] + (f" [{row['unit']}]" if row["unit"] else "")
+        if not row["optimise"] and row["at_most"] is None and row["at_least"] is None:
+            title += " (proxy)"
         if row["measured_with"]:
             own = {"measured": str(row["values"] - row["added"]), "added": str(row["added"])}
             cells = [*(own.get(state, "") for state in states), "", *("" for _ in lost), ""]

@@ -10,7 +10,7 @@ from flexibo._internal.random_streams import Stream, generator
 from flexibo.belief.costs import mean_costs
 from flexibo.belief.failures import chance_of_success, possible
 from flexibo.belief.price_list import payable_parts
-from flexibo.belief.proxies import asked_proxies, proxy_purchases, teaching
+from flexibo.belief.proxies import CHEAP_PROXY, asked_proxies, proxy_purchases, teaching
 from flexibo.history import History
 from flexibo.history.events import Evaluation
 from flexibo.optimizer._request import Request
@@ -18,8 +18,6 @@ from flexibo.optimizer.predictor import Predictor
 from flexibo.optimizer.start import start_question
 from flexibo.optimizer.stop import Stop, StopKind, failing, never_measured, only_free
 
-CHEAP = 0.5
-"""To learn what a proxy tells, it is read if it costs at most this share of its objective."""
 REPLACEMENTS = 50
 """How many further designs are drawn at a time where all initial ones failed."""
 
@@ -44,7 +42,7 @@ def unscored(request: Request, predictor: Predictor, *, n_given: int) -> Evaluat
 def _teaching_question(request: Request) -> Evaluation | None:
     """A proxy of a design whose objective is known, as long as too few designs have both to tell what it is worth.
 
-    It must cost at most `CHEAP` of the cheapest evaluation of its objective.
+    It must cost at most `CHEAP_PROXY` of what its objective costs on average.
     """
     history = request.history
     for p in asked_proxies(history):
@@ -52,7 +50,7 @@ def _teaching_question(request: Request) -> Evaluation | None:
         designs = teaching(history, p) if name in request.wanted else history.designs[:0]
         of = [q for q, _ in history.counting if p in _proxies_of(history, q)]
         offered = request.price_list(designs, proxies=True)
-        dear = offered.prices[:, p] > CHEAP * mean_costs(history)[of].max(initial=0.0)
+        dear = offered.prices[:, p] > CHEAP_PROXY * mean_costs(history)[of].max(initial=0.0)
         rows = np.flatnonzero(offered.open[:, p] & offered.pays(offered.prices[:, p]) & ~dear)
         if len(rows):
             told = " and ".join(history.purchases[q].objective for q in of)

@@ -24,7 +24,7 @@ from flexibo._internal.arrays import FloatArray
 from flexibo.belief.costs import mean_costs
 from flexibo.belief.failures import chance_of_success
 from flexibo.belief.price_list import ROUNDING
-from flexibo.belief.proxies import asked_proxies, proxy_purchases
+from flexibo.belief.proxies import CHEAP_PROXY, asked_proxies, proxy_purchases
 from flexibo.history import History
 from flexibo.history.events import Evaluation
 from flexibo.optimizer._request import Request
@@ -135,7 +135,10 @@ def readings(prices: FloatArray, limit: float) -> list[int]:
 
 
 def _with_proxies(history: History, proxies: Sequence[int], prices: FloatArray, *, coupled: bool) -> list[int]:
-    """Of how many designs each purchase (p,) is measured: a proxy of as many as its objective, which pays for both."""
+    """Of how many designs each purchase (p,) is measured: a proxy of as many as its objective, which pays for both.
+
+    One that is known to cost too much to learn what it tells is measured once.
+    """
     counting = [p for p, _ in history.counting]
     paid = {p: [q for j in history.bundles[p] for q in proxy_purchases(history, j) if q in proxies] for p in counting}
     together = np.array([prices[p] + sum(prices[q] for q in paid[p]) for p in counting])
@@ -143,7 +146,7 @@ def _with_proxies(history: History, proxies: Sequence[int], prices: FloatArray, 
     for p, count in zip(counting, _counts(history, together, coupled=coupled), strict=True):
         counts[p] = count
         for q in paid[p]:
-            counts[q] = max(counts[q], count)
+            counts[q] = max(counts[q], 1 if prices[q] > CHEAP_PROXY * prices[p] else count)
     return counts
 
 
