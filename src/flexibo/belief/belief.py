@@ -242,10 +242,11 @@ def predictions(
 ) -> Predictions:
     """The predicted losses of the candidates, by one model for each quantity.
 
-    An exact quantity that was measured has its value and standard deviation 0; one that is being measured is pinned to
-    its mean if `pin_pending`, so that the next question looks elsewhere. The half width of the boxes is sqrt(beta)
-    standard deviations; if `simultaneous`, all of them must hold at once as often as beta promises for normal losses,
-    also where models are averaged, and whether or not values are positive as long as all readings are.
+    An exact quantity that was measured has its value and standard deviation 0, unless the model uses an error bar that
+    its reading has; one that is being measured is pinned to its mean if `pin_pending`, so that the next question looks
+    elsewhere. The half width of the boxes is sqrt(beta) standard deviations; if `simultaneous`, all of them must hold
+    at once as often as beta promises for normal losses, also where models are averaged, and whether or not values are
+    positive as long as all readings are.
     """
     shape = (len(designs), len(history.quantities))
     mu, sigma, lower, upper = (np.zeros(shape) for _ in range(4))
@@ -258,6 +259,8 @@ def predictions(
         distinct, first, inverse = np.unique(keys[:, j], return_index=True, return_inverse=True)
         middle, measured = _known(distinct, history.known(j))
         pinned = measured & (not objective.noisy)
+        if models[j].takes_variances:
+            pinned &= ~np.isin(distinct, _uncertain(history, j))
         low, high = middle.copy(), middle.copy()
         model, X, levels, refits = None, designs[first].encoded(objective.depends_on), None, models[j].over_levels
         # What a certificate promises must not depend on a proxy.
@@ -269,7 +272,13 @@ def predictions(
         elif not pinned.all():
             seen, y = history.data(j)
             groups = history.space.groups(objective.depends_on)
-            model = models[j].model(seen.encoded(objective.depends_on), y, groups=groups, sure=simultaneous)
+            model = models[j].model(
+                seen.encoded(objective.depends_on),
+                y,
+                groups=groups,
+                variances=history.variances(j),
+                sure=simultaneous,
+            )
             low[~pinned], middle[~pinned], high[~pinned] = _checked(box(model, X[~pinned], half), objective.name)
         pending = [
             e.design for e in history.pending.values() if objective.name in e.yields and not history.is_partial(e)
@@ -309,6 +318,14 @@ def _checked(box: tuple[FloatArray, FloatArray, FloatArray], name: str) -> tuple
             f"The surrogate of {name!r} predicted NaN or infinite losses; fix it, or use 'gp' or 'rf'."
         )
     return box
+
+
+def _uncertain(history: History, j: int) -> KeyArray:
+    """The keys of designs of which a reading of quantity j has an error bar."""
+    variances = history.variances(j)
+    if variances is None:
+        return np.empty(0, dtype=np.uint64)
+    return np.asarray(history.data(j)[0][variances > 0].keys(history.objectives[j].depends_on))
 
 
 def _known(distinct: KeyArray, known: Mapping[int, float]) -> tuple[FloatArray, BoolArray]:

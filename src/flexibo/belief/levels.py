@@ -114,15 +114,20 @@ def level_model(history: History, j: int, refits: Refits, *, sure: bool = False)
     keys, stops = designs.keys(objective.depends_on), max(1, len(objective.stops))
     location, scale, sign = level_maps(keys[:first], level[:first], losses[:first], stops)
     y = mapped(losses, level, location, scale, sign)
+    own = _own_variances(history, j)
+    if own is not None:
+        own = own * map_slopes(losses, y, level, scale, sign) ** 2
     trust, count = supported(keys, level, y, stops), len(objective.proxies)
     if count:
         joined = with_proxies(history, j, (designs, level, y), growth=refits.growth)
         (designs, level, y), trust = joined.readings, (*joined.trust, *trust)
+        if own is not None:  # what is not an objective's own reading has none of its own
+            own = np.append(own, np.zeros(len(y) - len(own)))[joined.order]
         if not any(joined.trust) and stops == 1:
             return None
     X = with_levels(designs.encoded(objective.depends_on), level, count + stops)
     groups = level_groups(history.space.groups(objective.depends_on), count + stops)
-    model = refits.model(X, y, groups=groups, sure=sure)
+    model = refits.model(X, y, groups=groups, variances=own, sure=sure)
     paid = tuple(paid_shares(history, history.purchase_of(objective.name)).tolist()) if objective.stops else ()
     return LevelModel(model, objective.stops, objective.resumable, trust, paid, count)
 
@@ -138,12 +143,23 @@ def _own_readings(history: History, j: int) -> LevelReadings:
     return seen[rows], np.searchsorted(stops, steps[rows]), losses[rows]
 
 
+def _own_variances(history: History, j: int) -> FloatArray | None:
+    """The variances (s,) of the own noise of the losses that `_own_readings` gives; None if there are none."""
+    stops = history.objectives[j].stops
+    found = history.point_variances(j) if stops else history.variances(j)
+    return found[np.isin(history.points(j)[1], stops)] if found is not None and stops else found
+
+
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """The readings of an objective and of its proxies, and the greatest correlation of each proxy that is supported."""
+    """The readings of an objective and of its proxies, and the greatest correlation of each proxy that is supported.
+
+    `order` (s,) are the places that the readings had where those of the objective come first.
+    """
 
     readings: LevelReadings
     trust: tuple[float, ...]
+    order: IntArray
 
 
 def with_proxies(history: History, j: int, own: LevelReadings, *, growth: float) -> Joined:
@@ -173,7 +189,7 @@ def with_proxies(history: History, j: int, own: LevelReadings, *, growth: float)
     for part in parts[1:]:
         together = together + part[0]
     levels, values = np.concatenate([part[1] for part in parts]), np.concatenate([part[2] for part in parts])
-    return Joined((together[order], levels[order], values[order]), tuple(trust))
+    return Joined((together[order], levels[order], values[order]), tuple(trust), order)
 
 
 def _times(history: History, j: int, designs: Designs, *, by_step: bool = False) -> FloatArray:
@@ -249,6 +265,15 @@ def mapped(losses: FloatArray, level: IntArray, location: FloatArray, scale: Flo
         moved = sign * np.exp(np.clip(location[level] + scale[level] * logs, -200.0, 200.0))
         return np.where(last | ~same, losses, moved)
     return np.where(last, losses, location[level] + scale[level] * losses)
+
+
+def map_slopes(losses: FloatArray, y: FloatArray, level: IntArray, scale: FloatArray, sign: int) -> FloatArray:
+    """The derivatives (s,) of `mapped`, which took losses (s,) at levels (s,) to y (s,)."""
+    last = level == len(scale) - 1
+    if not sign:
+        return np.where(last, 1.0, scale[level])
+    stays = last | (sign * losses <= 0)
+    return np.where(stays, 1.0, scale[level] * y / np.where(stays, 1.0, losses))
 
 
 def _ratio(here: FloatArray, there: FloatArray) -> float:

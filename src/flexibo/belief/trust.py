@@ -26,7 +26,7 @@ from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.history import History
 from flexibo.space import Designs
 from flexibo.surrogates import Refits, Surrogate, untruncated
-from flexibo.surrogates.base import SelfChecking
+from flexibo.surrogates.base import SelfChecking, fitted_to, some_of
 
 LEVEL = 0.05
 """The probability with which right models are called wrong."""
@@ -46,14 +46,21 @@ def widening(history: History, models: Sequence[Refits]) -> float:
     for j, objective in enumerate(history.quantities):
         seen, y = history.data(j)
         X, groups = seen.encoded(objective.depends_on), history.space.groups(objective.depends_on)
-        residuals = held_out(untruncated(models[j].model(X, y, groups=groups)), X, y, groups=groups)
+        own = history.variances(j)
+        model = untruncated(models[j].model(X, y, groups=groups, variances=own))
+        residuals = held_out(model, X, y, groups=groups, variances=own)
         largest, count = max(largest, float(np.abs(residuals).max())), count + len(residuals)
     expected = -float(ndtri(LEVEL / (2.0 * count)))
     return min(max(1.0, largest / expected), MOST)
 
 
-def held_out(model: Surrogate, X: FloatArray, y: FloatArray, *, groups: IntArray) -> FloatArray:
-    """How far the losses y (s,) of X (s, d) are from predictions without them, in standard deviations (s,)."""
+def held_out(
+    model: Surrogate, X: FloatArray, y: FloatArray, *, groups: IntArray, variances: FloatArray | None = None
+) -> FloatArray:
+    """How far the losses y (s,) of X (s, d) are from predictions without them, in standard deviations (s,).
+
+    `variances` (s,) are those of the losses' own noise.
+    """
     if isinstance(model, SelfChecking):
         return model.held_out()
     residuals, rng = np.zeros(len(y)), np.random.default_rng(0)
@@ -61,7 +68,10 @@ def held_out(model: Surrogate, X: FloatArray, y: FloatArray, *, groups: IntArray
         return residuals
     for part in np.array_split(rng.permutation(len(y)), min(FOLDS, len(y))):
         rest = np.delete(np.arange(len(y)), part)
-        mean, deviation = model.fit(X[rest], y[rest], groups=groups, rng=rng).predict(X[part])
+        fitted = fitted_to(model, X[rest], y[rest], some_of(variances, rest), groups=groups, rng=rng)
+        mean, deviation = fitted.predict(X[part])
+        if variances is not None:
+            deviation = np.sqrt(deviation**2 + variances[part])
         off = y[part] - mean
         unsure = deviation > 1e-12 * float(np.abs(y).max())
         residuals[part] = np.where(unsure, off / np.where(unsure, deviation, 1.0), 0.0)

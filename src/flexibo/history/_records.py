@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 
@@ -184,15 +184,21 @@ class PurchaseRecord:
 
 @dataclass(slots=True)
 class ObjectiveRecord:
-    """The losses of one objective; by key their number, the latest, and the first with the number of events so far."""
+    """The losses of one objective; by key their number, the latest, and the first with the number of events so far.
+
+    `bars` are the standard deviations that were told of the losses themselves, by their place.
+    """
 
     losses: DesignSeries
+    bars: dict[int, float] = field(default_factory=dict)
     counts: Counter[int] = field(default_factory=Counter)
     first: dict[int, tuple[int, float]] = field(default_factory=dict)
     latest: dict[int, float] = field(default_factory=dict)
 
-    def add(self, key: int, row: FloatArray, loss: float, events: int) -> None:
+    def add(self, key: int, row: FloatArray, loss: float, events: int, bar: float | None) -> None:
         """Add the loss of the design with this key and code row, known after the first `events` events."""
+        if bar is not None:
+            self.bars[len(self.losses)] = bar
         self.losses.append(row, loss)
         self.counts[key] += 1
         self.first.setdefault(key, (events, loss))
@@ -200,21 +206,24 @@ class ObjectiveRecord:
 
 
 class Curves:
-    """What is known of an objective with steps: losses in order, and by key and step."""
+    """What is known of an objective with steps: losses in order, and by key and step; error bars by place."""
 
-    __slots__ = ("_known", "losses", "steps")
+    __slots__ = ("_known", "bars", "losses", "steps")
 
     def __init__(self, space: Space) -> None:
         self.losses = DesignSeries(space)
         self.steps = array("q")  # of each loss
+        self.bars: dict[int, float] = {}
         self._known: dict[int, dict[int, float]] = {}
 
-    def add(self, key: int, row: FloatArray, step: int, loss: float) -> None:
+    def add(self, key: int, row: FloatArray, step: int, loss: float, bar: float | None = None) -> None:
         """Add the loss at a step of the design with this key and code row, unless one is known."""
         known = self._known.setdefault(key, {})
         if step not in known:
             known[step] = loss
             self.steps.append(step)
+            if bar is not None:
+                self.bars[len(self.losses)] = bar
             self.losses.append(row, loss)
 
     def of(self, key: int) -> dict[int, float]:
@@ -224,6 +233,15 @@ class Curves:
     def reached(self) -> dict[int, int]:
         """The highest step by key."""
         return {key: max(losses) for key, losses in self._known.items()}
+
+
+def told_variances(bars: Mapping[int, float], count: int) -> FloatArray | None:
+    """The variances (count,) of losses with these standard deviations by place, 0 elsewhere; None if all are 0."""
+    if not any(bars.values()):
+        return None
+    found = np.zeros(count)
+    found[list(bars)] = np.square(list(bars.values()))
+    return found
 
 
 REMEMBERED = 4096  # about how many designs have their places cached

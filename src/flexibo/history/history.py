@@ -24,6 +24,7 @@ from flexibo.history._records import (
     Payments,
     PurchaseRecord,
     SeenDesigns,
+    told_variances,
 )
 from flexibo.history._sequences import AskedEvaluations, Charges, Events, Measurements
 from flexibo.history.event_dicts import event_to_dict, events_from_dicts
@@ -119,7 +120,6 @@ class History:
         self.scored: list[int] = []
         self.initial: dict[Design, None] = {}
         self._lost: dict[tuple[int, str], float] = {}
-        self.noise: dict[tuple[int, int], float] = {}  # by objective and key: the deviation of the last reading itself
         self._payments = Payments()
         self._later_tokens: dict[int, list[str]] = {}
         self._purchase_records = tuple(
@@ -267,6 +267,18 @@ class History:
         """The designs (s) and losses (s,) that objective j was measured on, in order."""
         return self._objective_records[j].losses.arrays()
 
+    def variances(self, j: int) -> FloatArray | None:
+        """The variances (s,) of the own noise of the losses in `data`, as they were told; None if there are none."""
+        record = self._objective_records[j]
+        return told_variances(record.bars, len(record.losses))
+
+    def bars(self, j: int) -> FloatArray:
+        """The standard deviations (s,) that were told of the losses in `data` themselves; NaN where none was."""
+        record = self._objective_records[j]
+        found = np.full(len(record.losses), np.nan)
+        found[list(record.bars)] = list(record.bars.values())
+        return found
+
     def count(self, j: int) -> int:
         """The number of measurements of objective j."""
         return len(self._objective_records[j].losses)
@@ -279,6 +291,10 @@ class History:
         """The designs (s), steps (s,) and losses (s,) that are known of objective j, if it has steps, in order."""
         curves = self._curves[j]
         return curves.losses.arrays()[0], np.array(curves.steps, dtype=np.int64), curves.losses.arrays()[1]
+
+    def point_variances(self, j: int) -> FloatArray | None:
+        """The variances (s,) of the own noise of the losses in `points`; None if there are none."""
+        return told_variances(self._curves[j].bars, len(self._curves[j].losses))
 
     def curve(self, design: Design, objective: str) -> tuple[tuple[int, float], ...]:
         """The known values of an objective with steps, each with its step, ascending."""
@@ -603,13 +619,10 @@ class History:
         self._learn_reports(evaluation, row, event.reports)
         if self.is_partial(evaluation):
             assert evaluation.stop is not None
-            self._learn_reports(evaluation, row, [(evaluation.stop, event.values[evaluation.objective])])
+            point = evaluation.stop, event.values[evaluation.objective]
+            self._learn_reports(evaluation, row, [point], event.noise.get(evaluation.objective))
             return
-        self._learn(evaluation.design, row, event.values)
-        for name, (deviation, _) in event.noise.items():
-            if name in self.names:
-                j = self.names.index(name)
-                self.noise[j, self._seen.objective_key(self.objectives[j], evaluation.design)] = deviation
+        self._learn(evaluation.design, row, event.values, event.noise)
         self.measurements.at.append(len(self.events))
 
     def _paid(self, p: int, row: FloatArray, cost: float, start: int = 0, stop: int | None = None) -> None:
@@ -629,14 +642,20 @@ class History:
         stops = self.objectives[self.names.index(evaluation.objective)].stops
         return share(evaluation.start, evaluation.stop, stops)
 
-    def _learn_reports(self, evaluation: Evaluation, row: FloatArray, reports: Iterable[tuple[int, float]]) -> None:
-        """Add values at steps before the last one."""
+    def _learn_reports(
+        self,
+        evaluation: Evaluation,
+        row: FloatArray,
+        reports: Iterable[tuple[int, float]],
+        noise: tuple[float, int] | None = None,
+    ) -> None:
+        """Add values at steps before the last one, with their error bar if there is one."""
         j = self.names.index(evaluation.objective)
         objective = self.objectives[j]
         key = self._seen.objective_key(objective, evaluation.design)
         for step, value in reports:
             if objective.stops and step < objective.stops[-1]:
-                self._curves[j].add(key, row, step, objective.loss(value))
+                self._curves[j].add(key, row, step, objective.loss(value), None if noise is None else noise[0])
 
     def _fail(self, event: Failed) -> None:
         evaluation = self._answer(event)
@@ -654,7 +673,7 @@ class History:
 
     def _add(self, event: Added) -> None:
         row = self._seen.row(event.design)
-        self._learn(event.design, row, event.values)
+        self._learn(event.design, row, event.values, {})
         for p, purchase in enumerate(self.purchases):
             record, cost = self._purchase_records[p], event.costs.get(purchase.objective)
             if purchase.objective in event.failed:
@@ -670,7 +689,9 @@ class History:
         if event.values:
             self.measurements.at.append(len(self.events))
 
-    def _learn(self, design: Design, row: FloatArray, values: Mapping[str, float]) -> None:
+    def _learn(
+        self, design: Design, row: FloatArray, values: Mapping[str, float], noise: Mapping[str, tuple[float, int]]
+    ) -> None:
         """Add values to the data of their objectives; an exact objective keeps its first value of a key."""
         keys = [self._seen.objective_key(objective, design) for objective in self.objectives]
         for j, (objective, key) in enumerate(zip(self.objectives, keys, strict=True)):
@@ -679,9 +700,10 @@ class History:
             if key in self._objective_records[j].latest and not objective.noisy:
                 continue
             loss = objective.loss(values[objective.name])
-            self._objective_records[j].add(key, row, loss, len(self.events) + 1)
+            bar = noise[objective.name][0] if objective.name in noise else None
+            self._objective_records[j].add(key, row, loss, len(self.events) + 1, bar)
             if objective.stops:
-                self._curves[j].add(key, row, objective.stops[-1], loss)
+                self._curves[j].add(key, row, objective.stops[-1], loss, bar)
         # The objectives of a purchase may become known one by one, as when known results are added.
         for p, purchase in enumerate(self.purchases):
             if all(keys[j] in self._objective_records[j].latest for j in purchase.members):

@@ -1,7 +1,9 @@
 """What was read of each design: the mean, number and spread of the readings of every quantity, without any model.
 
 A design is confirmed once every quantity of it was read at least once. The confirmed front are the confirmed designs
-that keep every limit and that no other one dominates, by the means of their readings.
+that keep every limit and that no other one dominates, by the means of their readings. Where each of several readings
+was told with an error bar, they are weighted: by their own variances and the one that they have in common, which shows
+in how far they differ (`flexibo._internal.consensus`).
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexibo._internal.arrays import BoolArray, FloatArray, IntArray
+from flexibo._internal.consensus import consensus
 from flexibo.history.history import History
 from flexibo.pareto import non_dominated
 
@@ -19,7 +22,7 @@ from flexibo.pareto import non_dominated
 class Readings:
     """The readings of n quantities of m designs, as losses."""
 
-    mean: FloatArray  # (m, n): NaN where nothing was read
+    mean: FloatArray  # (m, n): NaN where nothing was read; weighted where readings have error bars
     count: IntArray  # (m, n): how many; an exact quantity is read once
     spread: FloatArray  # (m, n): their standard deviation; of a single one its own, if it was told; else NaN
 
@@ -47,9 +50,12 @@ def readings(history: History) -> Readings:
         with np.errstate(over="ignore"):  # the spread of huge losses may be infinite
             squares = np.bincount(group, weights=(y - means[group]) ** 2)
         deviations = np.sqrt(np.divide(squares, number - 1, out=np.full(len(keys), np.nan), where=number > 1))
-        if history.noise:
-            told = np.array([history.noise.get((j, int(key)), np.nan) for key in keys])
-            deviations = np.where(number > 1, deviations, told)
+        bars = history.bars(j)
+        if not np.isnan(bars).all():
+            deviations = np.where(number > 1, deviations, bars[np.unique(group, return_index=True)[1]])
+            for place in np.flatnonzero(number > 1):
+                if (own := bars[group == place]).all() and not np.isnan(own).any():
+                    means[place] = consensus(y[group == place], own**2, unbiased=True)[0]
         own = history.designs.keys(objective.depends_on)
         at = np.minimum(np.searchsorted(keys, own), len(keys) - 1)
         here = keys[at] == own

@@ -77,7 +77,8 @@ def packed(history: History) -> bytes:
     facts["later_tokens"] = list(history._later_tokens.items())
     arrays["payments"] = np.array(history._payments.pairs(), dtype=np.int64).reshape(-1, 2)
     facts["lost"] = [(*key, cost) for key, cost in history._lost.items()]
-    facts["noise"] = [(*key, deviation) for key, deviation in history.noise.items()]
+    facts["bars"] = [list(record.bars.items()) for record in history._objective_records]
+    facts["point_bars"] = [list(curves.bars.items()) for curves in history._curves]
     facts["purchases"] = []
     for p, record in enumerate(history._purchase_records):
         for name in SERIES:
@@ -151,7 +152,6 @@ def _unpack(
     history.queue.extend(QueuedDesign(n, design(one), tuple(some), *rest) for n, one, some, *rest in facts["queue"])
     history.stopped = None if facts["stopped"] is None else Stopped(*facts["stopped"])
     history._lost.update({(number, worker): cost for number, worker, cost in facts["lost"]})
-    history.noise.update({(j, key): deviation for j, key, deviation in facts.get("noise", ())})
     for p, record in enumerate(history._purchase_records):
         for name in SERIES:
             _unpack_series(history, arrays, f"{name}-{p}", getattr(record, name))
@@ -165,6 +165,7 @@ def _unpack(
         record.impossible.update(own["impossible"])
     for j, (objective, found) in enumerate(zip(history.objectives, history._objective_records, strict=True)):
         _unpack_series(history, arrays, f"losses-{j}", found.losses)
+        found.bars.update(facts["bars"][j])
         keys = arrays[f"keys-{j}"].tolist()  # the three share them
         found.counts.update(dict(zip(keys, arrays[f"counts-{j}"].tolist(), strict=True)))
         found.latest.update(zip(keys, arrays[f"latest-{j}"].tolist(), strict=True))
@@ -177,6 +178,7 @@ def _unpack(
             steps, losses = arrays[f"steps-{j}"].tolist(), arrays[f"points-{j}-numbers"].tolist()
             for point in zip(point_keys, rows, steps, losses, strict=True):
                 history._curves[j].add(*point)
+            history._curves[j].bars.update(facts["point_bars"][j])
 
 
 def _read(content: bytes, events: int) -> Mapping[str, AnyArray]:

@@ -77,4 +77,5 @@ def information_gain(model: Surrogate) -> float:
     if isinstance(posterior, LocalPosterior):
         posterior = posterior.anchored
     pivots = 2.0 * float(np.log(posterior.factor.diagonal()).sum())
-    return 0.5 * (pivots - len(posterior.z) * math.log(posterior.hyperparameters.noise))
+    noise = posterior.hyperparameters.noise
+    return 0.5 * (pivots - len(posterior.z) * math.log(noise) - float(np.log1p(posterior.own / noise).sum()))

@@ -40,6 +40,7 @@ from flexibo.executors.steps import Steps
 from flexibo.hardware import MeteredRun
 from flexibo.hardware.boards import Board, BoardTimeoutError
 from flexibo.history.events import Evaluation
+from flexibo.objectives import Reading
 from flexibo.space import Design
 from flexibo.studyfile._board import run_on_board
 from flexibo.studyfile._inherited import inherited
@@ -56,6 +57,7 @@ SHOWN_CHARACTERS = 400
 HEARD_BYTES = 4 * MOST_PRINTED  # a character has at most four bytes
 MOST_LOGGED = 16 * 1024 * 1024  # bytes: a program that never stops printing must not fill the disk
 
+BAR = ("value", "deviation", "repeats")  # a value with its error bar
 LONGEST_LINE = 4096  # bytes: a longer one is none of ours
 STEP = re.compile(
     rf"step\s+(?P<step>\d{{1,10}})\s+(?P<value>{NUMBER.pattern}|[-+]?(?:nan|inf|infinity))", re.IGNORECASE
@@ -254,6 +256,8 @@ def read_value(output: str, objective: str) -> Any:
     (0.25, (0.25, 60.0))
     >>> read_value('{"joules": 3.5, "ms": 20, "cost": 2}', "joules")
     ({'joules': 3.5, 'ms': 20}, 2)
+    >>> read_value('{"joules": {"value": 3.5, "deviation": 0.2}, "ms": 20}', "joules")
+    {'joules': Reading(3.5, deviation=0.2, repeats=1), 'ms': 20}
     """
     lines = output.split("\n")
     line = next((line.strip() for line in reversed(lines) if line.strip()), "")
@@ -271,7 +275,10 @@ def read_value(output: str, objective: str) -> Any:
 
 
 def _of_object(line: str, objective: str) -> Any:
-    """The values in a JSON object, by objective or as "value", and the "cost" if it is there."""
+    """The values in a JSON object, by objective or as "value", and the "cost" if it is there.
+
+    A value is a number, or an object with the "value", its "deviation" and maybe the "repeats" that it sums up.
+    """
     try:
         given = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -279,16 +286,36 @@ def _of_object(line: str, objective: str) -> Any:
             f"The command of {objective!r} printed {_cut(line)!r} last; it is not JSON: {error}."
         ) from None
     is_named = "value" in given and objective not in given
-    values = given.pop("value") if is_named else given
     has_cost = "cost" in given and objective != "cost"
     cost = given.pop("cost") if has_cost else None
-    for name, value in (values if isinstance(values, dict) else {objective: values}).items():
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise PrintedNoValueError(
-                f"The command of {objective!r} printed {json.dumps(value)[:60]} as the value of {name!r}; it must be a "
-                "number."
-            )
+    if is_named:
+        bar = {name: given[name] for name in BAR if name in given}
+        given = bar if "deviation" in given else given["value"]
+    is_one = is_named and not (isinstance(given, dict) and "deviation" not in given)
+    values = (
+        _read_one(given, objective, objective)
+        if is_one
+        else {name: _read_one(value, name, objective) for name, value in given.items()}
+    )
     return (values, cost) if has_cost else values
+
+
+def _read_one(printed: Any, name: str, objective: str) -> Any:
+    """A value as it was printed, with its error bar if it has one."""
+    fields = printed if isinstance(printed, dict) else {"value": printed}
+    is_bar = {"value", "deviation"} <= fields.keys() <= {*BAR}
+    numbers = all(isinstance(one, int | float) and not isinstance(one, bool) for one in fields.values())
+    if not numbers or not (is_bar or fields is not printed):
+        raise PrintedNoValueError(
+            f"The command of {objective!r} printed {json.dumps(printed)[:60]} as the value of {name!r}; it must be a "
+            'number, or an object such as {"value": 3.5, "deviation": 0.2, "repeats": 10}.'
+        )
+    if fields is not printed:
+        return printed
+    try:
+        return Reading(fields["value"], deviation=fields["deviation"], repeats=fields.get("repeats", 1))
+    except FlexiBOError as error:
+        raise PrintedNoValueError(f"The command of {objective!r} printed a wrong error bar: {error}") from None
 
 
 def _last_words(ended: ScriptResult) -> str:

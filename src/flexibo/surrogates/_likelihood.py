@@ -28,7 +28,7 @@ from scipy.linalg import blas, lapack
 from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo._internal.interrupts import deferred_interrupts
 from flexibo.surrogates.kernels import KERNELS, grouped_distances
-from flexibo.surrogates.posterior import Hyperparameters, factorised
+from flexibo.surrogates.posterior import Hyperparameters, factorised, pivot_unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,17 +147,26 @@ class Loss:
     """The negative log marginal likelihood of theta with its gradient, plus the penalty of the prior, if there is one.
 
     Standardised losses z (s,) of encoded designs X (s, d); `groups` (d,) is the length scale that each column uses. The
-    noise variance is learned if it is None.
+    noise variance is learned if it is None; the variances `own` (s,) of the rows' own noise are added to it.
     """
 
     def __init__(
-        self, X: FloatArray, z: FloatArray, *, groups: IntArray, kernel: str, noise: float | None, prior: Prior | None
+        self,
+        X: FloatArray,
+        z: FloatArray,
+        *,
+        groups: IntArray,
+        kernel: str,
+        noise: float | None,
+        prior: Prior | None,
+        own: FloatArray | None = None,
     ) -> None:
         # Only the pairs above the diagonal: half the work of every pass.
         rows, columns = np.triu_indices(len(z), 1)
         self._pairs = rows * len(z) + columns
         self._distances = grouped_distances(X, groups, self._pairs)
         self._z = z
+        self._own = np.zeros(len(z)) if own is None else own
         self._kernel = KERNELS[kernel]
         self._noise = noise
         self.parameters = parameters(len(self._distances), noise)
@@ -184,10 +193,10 @@ class Loss:
         def covariance(jitter: float) -> FloatArray:
             K = np.zeros((s, s))
             K.ravel()[self._pairs] = given.variance * k
-            np.fill_diagonal(K, given.variance * (1.0 + jitter) + given.noise)
+            np.fill_diagonal(K, given.variance * (1.0 + jitter) + given.noise + self._own)
             return K
 
-        factor, _ = factorised(covariance)
+        factor, _ = factorised(covariance, unit=pivot_unit(given, self._own))
         alpha, _ = lapack.dpotrs(factor, self._z, lower=1)
         log_determinant = 2.0 * float(np.log(factor.diagonal()).sum())
         value = 0.5 * (float(self._z @ alpha) + log_determinant + s * math.log(2.0 * math.pi))

@@ -26,12 +26,16 @@ from flexibo.surrogates.base import (
     Surrogate,
     around,
     below,
+    extended_by,
+    fitted_to,
     held_out,
     hull,
     interval,
     is_stepwise,
     joint,
     log_evidence,
+    some_of,
+    takes_variances,
     training_data,
     unfitted,
 )
@@ -60,19 +64,33 @@ class Averaged:
         if not self.models:
             raise InvalidValueError("models is empty; give at least one surrogate to average.")
 
-    def fit(self, X: FloatArray, y: FloatArray, *, groups: IntArray, rng: np.random.Generator) -> Averaged:
+    @property
+    def takes_variances(self) -> bool:
+        """Whether it uses the variances of the own noise of losses: if one of its models does."""
+        return any(map(takes_variances, self.models))
+
+    def fit(
+        self,
+        X: FloatArray,
+        y: FloatArray,
+        *,
+        groups: IntArray,
+        rng: np.random.Generator,
+        variances: FloatArray | None = None,
+    ) -> Averaged:
         """This surrogate with its models weighted by, and fitted to, the losses y (s,) of X (s, d).
 
         If there are many losses, all models are fitted to `COMPARE_ROWS` and weighted by the evidence of at most
-        `EVIDENCE_ROWS`; those with weight are then fitted to all.
+        `EVIDENCE_ROWS`; those with weight are then fitted to all. `variances` (s,) are those of the losses' own noise.
         """
         X, y = training_data(X, y)
         some, rest = _split(y, rng)
-        fitted = [model.fit(X[some], y[some], groups=groups, rng=rng) for model in self.models]
-        weights = evidence_weights(_log_evidence(fitted, X[rest], y[rest]))
+        own = some_of(variances, some)
+        fitted = [fitted_to(model, X[some], y[some], own, groups=groups, rng=rng) for model in self.models]
+        weights = evidence_weights(_log_evidence(fitted, X[rest], y[rest], some_of(variances, rest)))
         kept = np.flatnonzero(weights)
         if len(rest):
-            fitted = [self.models[i].fit(X, y, groups=groups, rng=rng) for i in kept]
+            fitted = [fitted_to(self.models[i], X, y, variances, groups=groups, rng=rng) for i in kept]
         else:
             fitted = [fitted[i] for i in kept]
         seen = float(y.min()), float(y.max())
@@ -89,9 +107,9 @@ class Averaged:
         reach = REACH * self._unit()
         return self.seen[0] - reach, self.seen[1] + reach
 
-    def extend(self, X: FloatArray, y: FloatArray) -> Averaged:
+    def extend(self, X: FloatArray, y: FloatArray, *, variances: FloatArray | None = None) -> Averaged:
         """This surrogate with rows appended; the weights are kept."""
-        fitted = tuple(model.extend(X, y) for model in self._fitted())
+        fitted = tuple(extended_by(model, X, y, variances) for model in self._fitted())
         seen = min(float(np.min(y)), self.seen[0]), max(float(np.max(y)), self.seen[1])
         return replace(self, fitted=fitted, seen=seen)
 
@@ -196,14 +214,16 @@ class Averaged:
         return self.fitted
 
 
-def _log_evidence(fitted: Sequence[Surrogate], X: FloatArray, y: FloatArray) -> FloatArray:
+def _log_evidence(
+    fitted: Sequence[Surrogate], X: FloatArray, y: FloatArray, variances: FloatArray | None
+) -> FloatArray:
     """The log evidence (k,) of models after the losses y (r,) of X (r, d); what was found before is not repeated."""
     if not len(y):
         return np.array([log_evidence(model) for model in fitted])
     told = [(log_evidence(model), *model.predict(X)) for model in fitted]  # tells one fit from another
     return recalled(
-        ("evidence", X, y, *(part for each in told for part in each)),
-        lambda: np.clip([log_evidence(model.extend(X, y)) for model in fitted], -LARGEST, LARGEST),
+        ("evidence", X, y, *(part for each in told for part in each), *([] if variances is None else [variances])),
+        lambda: np.clip([log_evidence(extended_by(model, X, y, variances)) for model in fitted], -LARGEST, LARGEST),
         rows=COMPARE_ROWS + len(y),
         is_usable=lambda found: found.shape == (len(fitted),),
     )

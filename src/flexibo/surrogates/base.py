@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import Protocol, TypeGuard, runtime_checkable
 
@@ -10,6 +11,7 @@ import numpy.typing as npt
 from scipy.special import ndtr
 
 from flexibo._internal.arrays import FloatArray, IntArray
+from flexibo._internal.consensus import consensus
 from flexibo.errors import InvalidTypeError, InvalidValueError
 
 
@@ -34,6 +36,61 @@ class Surrogate(Protocol):
 
     def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The mean (m,) and the standard deviation (m,) of the noise-free loss at the designs X (m, d)."""
+
+
+@runtime_checkable
+class Weighing(Protocol):
+    """A surrogate that knows of each loss how uncertain it is by itself, beside the noise that all have in common."""
+
+    @property
+    def takes_variances(self) -> bool:
+        """Whether it uses them; one that consists of others may not."""
+
+    def fit(
+        self,
+        X: FloatArray,
+        y: FloatArray,
+        *,
+        groups: IntArray,
+        rng: np.random.Generator,
+        variances: FloatArray | None = None,
+    ) -> Surrogate:
+        """As `Surrogate.fit`, with the variance (s,) of the own noise of each loss; None for 0."""
+
+    def extend(self, X: FloatArray, y: FloatArray, *, variances: FloatArray | None = None) -> Surrogate:
+        """As `Surrogate.extend`, with the variance (k,) of the own noise of each loss; None for 0."""
+
+
+def takes_variances(model: Surrogate) -> TypeGuard[Weighing]:
+    """Whether a surrogate uses the variances of the own noise of losses."""
+    return isinstance(model, Weighing) and model.takes_variances
+
+
+def fitted_to(
+    model: Surrogate,
+    X: FloatArray,
+    y: FloatArray,
+    variances: FloatArray | None,
+    *,
+    groups: IntArray,
+    rng: np.random.Generator,
+) -> Surrogate:
+    """A surrogate fitted to losses with own variances (s,); these are left out where it does not use them."""
+    if variances is None or not variances.any() or not takes_variances(model):
+        return model.fit(X, y, groups=groups, rng=rng)
+    return model.fit(X, y, groups=groups, rng=rng, variances=variances)
+
+
+def extended_by(model: Surrogate, X: FloatArray, y: FloatArray, variances: FloatArray | None) -> Surrogate:
+    """A surrogate with losses with own variances (k,) appended; these are left out where it does not use them."""
+    if variances is None or not variances.any() or not takes_variances(model):
+        return model.extend(X, y)
+    return model.extend(X, y, variances=variances)
+
+
+def some_of(variances: FloatArray | None, rows: IntArray | slice) -> FloatArray | None:
+    """The variances of some rows; None if there are none."""
+    return None if variances is None else variances[rows]
 
 
 @runtime_checkable
@@ -206,6 +263,18 @@ def training_data(X: npt.ArrayLike, y: npt.ArrayLike) -> tuple[FloatArray, Float
     return X, y
 
 
+def own_variances(variances: npt.ArrayLike | None, count: int) -> FloatArray:
+    """The variances (count,) of the losses' own noise as finite numbers, none of them negative; 0 for None."""
+    if variances is None:
+        return np.zeros(count)
+    array = finite("variances", variances, ndim=1)
+    if len(array) != count:
+        raise InvalidValueError(f"There are {len(array)} variances and {count} losses; give one for each loss.")
+    if not (array >= 0.0).all():
+        raise InvalidValueError(f"A variance is {float(array.min()):g}; it must be zero or more.")
+    return array
+
+
 def designs(X: npt.ArrayLike, columns: int) -> FloatArray:
     """X (m, columns) as a finite array of the width the surrogate was fitted on."""
     X = finite("X", X, ndim=2)
@@ -245,24 +314,46 @@ def unfitted(name: str) -> InvalidValueError:
     return InvalidValueError(f"This {name} is not fitted; call fit first and use what it returns.")
 
 
-def location_and_scale(y: FloatArray) -> tuple[float, float]:
+LEAST_SHARE = 0.1  # of the variance of losses that is taken for their own, even if their noise explains all of it
+
+
+def location_and_scale(y: FloatArray, variances: FloatArray | None = None) -> tuple[float, float]:
     """The mean of y (s,) and its standard deviation, never 0.
 
-    If all losses are equal, the scale is the size of the loss itself, so that the result follows a change of unit.
+    If all losses are equal, the scale is the size of the loss itself, so that the result follows a change of unit. If
+    losses have variances of their own (s,), they are weighted by them, and the scale is that of the losses without.
 
     >>> location_and_scale(np.array([1.0, 3.0]))
     (2.0, 1.0)
     >>> location_and_scale(np.array([5.0, 5.0]))
     (5.0, 5.0)
+    >>> location_and_scale(np.array([1.0, 3.0, 50.0]), np.array([0.0, 0.0, 1e12]))[0]
+    2.0
     """
     largest = float(np.abs(y).max())
     if not 1e-100 < largest < 1e100 and largest > 0:  # squares would vanish or overflow
-        mean, deviation = location_and_scale(y / largest)
+        own = None if variances is None else np.minimum(variances / largest / largest, HUGE_VARIANCE)
+        mean, deviation = location_and_scale(y / largest, own)
         return largest * mean, largest * deviation or largest  # the product may vanish
     mean, deviation = float(y.mean()), float(y.std())
     if is_constant(y):
         return mean, abs(mean) or 1.0
+    if variances is not None and variances.any():
+        mean, common = consensus(y, variances)
+        weights = 1.0 / (variances + common)
+        scatter = float(weights @ (y - mean) ** 2 / weights.sum())
+        return mean, math.sqrt(max(common, LEAST_SHARE * scatter)) or deviation
     return mean, deviation
+
+
+HUGE_VARIANCE = 1e250
+"""A row with a greater variance than this, relative to that of all losses, says as little."""
+
+
+def standardised_variances(variances: FloatArray, scale: float) -> FloatArray:
+    """Variances (s,) in units of the squared scale."""
+    with np.errstate(over="ignore"):
+        return np.minimum(variances / scale / scale, HUGE_VARIANCE)
 
 
 def is_constant(y: FloatArray) -> bool:

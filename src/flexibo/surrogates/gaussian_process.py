@@ -25,7 +25,16 @@ from flexibo.surrogates._likelihood import (
     starts,
 )
 from flexibo.surrogates._prediction_cache import PredictionCache
-from flexibo.surrogates.base import dense_groups, designs, is_constant, location_and_scale, training_data, unfitted
+from flexibo.surrogates.base import (
+    dense_groups,
+    designs,
+    is_constant,
+    location_and_scale,
+    own_variances,
+    standardised_variances,
+    training_data,
+    unfitted,
+)
 from flexibo.surrogates.fit_memory import recalled
 from flexibo.surrogates.kernels import KERNELS
 from flexibo.surrogates.local import DEFAULT_REACH, LocalPosterior, Reach, local_condition, reach_of
@@ -38,6 +47,7 @@ class GaussianProcess:
 
     Losses are standardised with their mean and standard deviation at `fit`. The hyperparameters maximise the marginal
     likelihood times their priors (see `flexibo.surrogates._likelihood`); predictions are those of the noise-free loss.
+    The noise is common to all losses; the own variances of losses, if there are any, are added to it.
 
     >>> X, y = np.array([[0.0], [0.5], [1.0]]), np.array([1.0, 0.0, 1.0])
     >>> gp = GaussianProcess(noise=1e-6).fit(X, y, groups=np.array([0]), rng=np.random.default_rng(0))
@@ -97,6 +107,11 @@ class GaussianProcess:
             )
 
     @property
+    def takes_variances(self) -> bool:
+        """Whether it uses the variances of the own noise of losses: it does."""
+        return True
+
+    @property
     def hyperparameters(self) -> Hyperparameters:
         """The learned hyperparameters."""
         return self._anchored().hyperparameters
@@ -114,24 +129,41 @@ class GaussianProcess:
         """
         return self._anchored().log_evidence
 
-    def fit(self, X: FloatArray, y: FloatArray, *, groups: IntArray, rng: np.random.Generator) -> GaussianProcess:
+    def fit(
+        self,
+        X: FloatArray,
+        y: FloatArray,
+        *,
+        groups: IntArray,
+        rng: np.random.Generator,
+        variances: FloatArray | None = None,
+    ) -> GaussianProcess:
         """This process with hyperparameters learned from, and conditioned on, the losses y (s,) of X (s, d).
 
-        `rng` draws the starts of the searches, and their rows if there are many; see `Surrogate.fit`.
+        `rng` draws the starts of the searches, and their rows if there are many; see `Surrogate.fit`. `variances` (s,)
+        are those of the losses' own noise.
         """
         X, y = training_data(X, y)
-        return self.condition(X, y, groups=groups, hyperparameters=self._learned(X, y, self._groups(X, groups), rng))
+        own = own_variances(variances, len(y))
+        found = self._learned(X, y, own, self._groups(X, groups), rng)
+        return self.condition(X, y, groups=groups, hyperparameters=found, variances=own)
 
     def condition(
-        self, X: FloatArray, y: FloatArray, *, groups: IntArray, hyperparameters: Hyperparameters
+        self,
+        X: FloatArray,
+        y: FloatArray,
+        *,
+        groups: IntArray,
+        hyperparameters: Hyperparameters,
+        variances: FloatArray | None = None,
     ) -> GaussianProcess:
-        """This process conditioned on the losses y (s,) of X (s, d) with given hyperparameters."""
+        """This process conditioned on the losses y (s,) of X (s, d) with given hyperparameters and own variances."""
         X, y = training_data(X, y)
         dense = self._groups(X, groups)
         count, given = _count(dense), len(hyperparameters.length_scales)
         if given != count:
             raise InvalidValueError(f"The hyperparameters have {given} length scales; the columns of X need {count}.")
-        location, scale = location_and_scale(y)
+        location, scale = location_and_scale(y, variances)
         chosen: Callable[..., Posterior | LocalPosterior] = condition
         if self.max_exact is not None and len(y) > self.max_exact:
             reach = reach_of(len(y)) if self.reach == DEFAULT_REACH else self.reach
@@ -144,14 +176,15 @@ class GaussianProcess:
             scale=scale,
             kernel=self.kernel,
             hyperparameters=hyperparameters,
+            variances=variances,
         )
         return replace(self, posterior=posterior)
 
-    def extend(self, X: FloatArray, y: FloatArray) -> GaussianProcess:
+    def extend(self, X: FloatArray, y: FloatArray, *, variances: FloatArray | None = None) -> GaussianProcess:
         """This process with the rows X (k, d), y (k,) appended, in O(k s^2); in O(s) if it is local."""
         posterior = self._fitted()
         X, y = training_data(X, y)
-        return replace(self, posterior=posterior.extend(self._designs(X), y))
+        return replace(self, posterior=posterior.extend(self._designs(X), y, variances))
 
     @property
     def is_stepwise(self) -> bool:
@@ -198,38 +231,46 @@ class GaussianProcess:
         dense = dense_groups(groups, X.shape[1])
         return np.zeros_like(dense) if self.length_scales == "shared" else dense
 
-    def _learned(self, X: FloatArray, y: FloatArray, groups: IntArray, rng: np.random.Generator) -> Hyperparameters:
-        """The most likely hyperparameters, given the losses y (s,) of the designs X (s, d)."""
+    def _learned(
+        self, X: FloatArray, y: FloatArray, variances: FloatArray, groups: IntArray, rng: np.random.Generator
+    ) -> Hyperparameters:
+        """The most likely hyperparameters, given the losses y (s,) of the designs X (s, d), with own variances (s,)."""
         noise = None if self.noise == "learned" else float(self.noise)
         entries = parameters(_count(groups), noise)
         begin = starts(entries, self.restarts, rng)
         if is_constant(y):  # the likelihood would grow without bound as the variance shrinks
             return hyperparameters(self._prior(entries, noise).mode(), noise)
-        location, scale = location_and_scale(y)
-        z = (y - location) / scale
+        location, scale = location_and_scale(y, variances)
+        z, own = (y - location) / scale, standardised_variances(variances, scale)
         rows = rng.permutation(len(y))[: self.max_fit]
         if self.restarts and self.compare_rows is not None and self.compare_rows < len(rows):
             some = rows[: self.compare_rows]
-            begin = self._most_likely(X[some], z[some], groups, noise, begin)[None]
+            begin = self._most_likely(X[some], z[some], own[some], groups, noise, begin)[None]
         rows.sort()
-        return hyperparameters(self._most_likely(X[rows], z[rows], groups, noise, begin), noise)
+        return hyperparameters(self._most_likely(X[rows], z[rows], own[rows], groups, noise, begin), noise)
 
     def _most_likely(
-        self, X: FloatArray, z: FloatArray, groups: IntArray, noise: float | None, begin: FloatArray
+        self,
+        X: FloatArray,
+        z: FloatArray,
+        own: FloatArray,
+        groups: IntArray,
+        noise: float | None,
+        begin: FloatArray,
     ) -> FloatArray:
         """The best theta from any row of `begin`, or what was found before for the same data."""
         kind = ("theta", self.kernel, noise, self.priors, self.scatter)
         low, high = np.log([parameter.bounds for parameter in parameters(_count(groups), noise)]).T
         return recalled(
-            (*kind, X, z, groups, begin),
-            lambda: minimum(self._loss(X, z, groups, noise), begin),
+            (*kind, X, z, groups, begin, *([own] if own.any() else [])),
+            lambda: minimum(self._loss(X, z, own, groups, noise), begin),
             rows=len(z),
             is_usable=lambda theta: theta.shape == low.shape and bool(((low <= theta) & (theta <= high)).all()),
         )
 
-    def _loss(self, X: FloatArray, z: FloatArray, groups: IntArray, noise: float | None) -> Loss:
+    def _loss(self, X: FloatArray, z: FloatArray, own: FloatArray, groups: IntArray, noise: float | None) -> Loss:
         prior = self._prior(parameters(_count(groups), noise), noise) if self.priors else None
-        return Loss(X, z, groups=groups, kernel=self.kernel, noise=noise, prior=prior)
+        return Loss(X, z, groups=groups, kernel=self.kernel, noise=noise, prior=prior, own=own)
 
     def _prior(self, entries: Sequence[Parameter], noise: float | None) -> Prior:
         """The prior of the entries of theta."""

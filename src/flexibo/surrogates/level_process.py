@@ -5,6 +5,8 @@ The covariance is the design kernel times a correlation of levels, plus what a r
     cov[f(x, l), f(x', l')] = variance k(x, x') exp(-sum of gap_k over the k between l and l')
                               + own_l  if x = x' is the same reading and l is not the last level.
 
+The noise of a reading that is known by itself (its error bar) is added to that.
+
 The design kernel is that of `GaussianProcess`, learned from the latest reading of each design as if it were the last
 one. Then what belongs to the levels is learned from all readings. Levels are correlated the less the more stops are
 between them, and each gap has its own size; `own` is the part of an early loss that says nothing of other designs.
@@ -32,7 +34,14 @@ from scipy.linalg import cho_solve, solve_triangular
 from flexibo._internal.arrays import BoolArray, FloatArray, IntArray
 from flexibo._internal.interrupts import deferred_interrupts
 from flexibo.surrogates._prediction_cache import PredictionCache
-from flexibo.surrogates.base import dense_groups, location_and_scale, training_data, unfitted
+from flexibo.surrogates.base import (
+    dense_groups,
+    location_and_scale,
+    own_variances,
+    standardised_variances,
+    training_data,
+    unfitted,
+)
 from flexibo.surrogates.gaussian_process import GaussianProcess
 from flexibo.surrogates.kernels import KERNELS, scaled, squared_distances
 from flexibo.surrogates.posterior import factorised
@@ -74,6 +83,7 @@ class _Conditioned:
     scale: float
     X: FloatArray  # (s, d): as they were given
     y: FloatArray
+    variances: FloatArray  # (s,): of the own noise of each reading
     kept: IntArray  # the rows that are used
     factor: FloatArray
     whitened: FloatArray
@@ -119,25 +129,48 @@ class LevelProcess:
     posterior: _Conditioned | None = field(default=None, repr=False, compare=False)
     _cache: PredictionCache = field(default_factory=PredictionCache, init=False, repr=False, compare=False)
 
-    def fit(self, X: FloatArray, y: FloatArray, *, groups: IntArray, rng: np.random.Generator) -> LevelProcess:
-        """This process with hyperparameters learned from, and conditioned on, the losses y (s,) of X (s, d + L - 1)."""
+    @property
+    def takes_variances(self) -> bool:
+        """Whether it uses the variances of the own noise of losses: it does."""
+        return True
+
+    def fit(
+        self,
+        X: FloatArray,
+        y: FloatArray,
+        *,
+        groups: IntArray,
+        rng: np.random.Generator,
+        variances: FloatArray | None = None,
+    ) -> LevelProcess:
+        """This process with hyperparameters learned from, and conditioned on, the losses y (s,) of X (s, d + L - 1).
+
+        `variances` (s,) are those of the losses' own noise.
+        """
         X, y = training_data(X, y)
         own = dense_groups(groups, X.shape[1])[: X.shape[1] - self.levels + 1]
-        found = self._learned(X, y, own, rng)
-        return self.condition(X, y, groups=own, hyperparameters=found)
+        found = self._learned(X, y, own_variances(variances, len(y)), own, rng)
+        return self.condition(X, y, groups=own, hyperparameters=found, variances=variances)
 
     def condition(
-        self, X: FloatArray, y: FloatArray, *, groups: IntArray, hyperparameters: LevelHyperparameters
+        self,
+        X: FloatArray,
+        y: FloatArray,
+        *,
+        groups: IntArray,
+        hyperparameters: LevelHyperparameters,
+        variances: FloatArray | None = None,
     ) -> LevelProcess:
         """This process conditioned on the losses y (s,) of X (s, d + L - 1); `groups` are those of the design."""
-        location, scale = location_and_scale(y[latest_rows(X, len(groups))])
-        return self._conditioned(X, y, groups, hyperparameters, location, scale)
+        own, latest = own_variances(variances, len(y)), latest_rows(X, len(groups))
+        location, scale = location_and_scale(y[latest], own[latest])
+        return self._conditioned(X, y, own, groups, hyperparameters, location, scale)
 
-    def extend(self, X: FloatArray, y: FloatArray) -> LevelProcess:
+    def extend(self, X: FloatArray, y: FloatArray, *, variances: FloatArray | None = None) -> LevelProcess:
         """This process with the rows X (k, d + L - 1), y (k,) appended."""
-        old = self._fitted()
-        X, y = np.vstack([old.X, X]), np.concatenate([old.y, y])
-        return self._conditioned(X, y, old.groups, old.hyperparameters, old.location, old.scale)
+        old, own = self._fitted(), own_variances(variances, len(y))
+        X, y, own = np.vstack([old.X, X]), np.concatenate([old.y, y]), np.concatenate([old.variances, own])
+        return self._conditioned(X, y, own, old.groups, old.hyperparameters, old.location, old.scale)
 
     @property
     def is_stepwise(self) -> bool:
@@ -187,6 +220,7 @@ class LevelProcess:
         self,
         X: FloatArray,
         y: FloatArray,
+        variances: FloatArray,
         groups: IntArray,
         given: LevelHyperparameters,
         location: float,
@@ -201,34 +235,37 @@ class LevelProcess:
             scale=scale,
             X=X,
             y=y,
+            variances=variances,
             kept=kept,
             factor=empty,
             whitened=empty,
             proxies=self.proxies,
         )
         K = shell.prior(X[kept], X[kept])
-        own = given.own[shell.level(X[kept])]
-        factor, _ = factorised(lambda jitter: K + np.diag(own + jitter * given.variance))
+        own = given.own[shell.level(X[kept])] + standardised_variances(variances[kept], scale)
+        unit = math.sqrt(given.variance) if variances.any() else None
+        factor, _ = factorised(lambda jitter: K + np.diag(own + jitter * given.variance), unit=unit)
         z = (y[kept] - location) / scale
         whitened: FloatArray = solve_triangular(factor, z, lower=True, check_finite=False)
         return replace(self, posterior=replace(shell, factor=factor, whitened=whitened))
 
     def _learned(
-        self, X: FloatArray, y: FloatArray, groups: IntArray, rng: np.random.Generator
+        self, X: FloatArray, y: FloatArray, variances: FloatArray, groups: IntArray, rng: np.random.Generator
     ) -> LevelHyperparameters:
         """Those of the designs from their latest readings, as without levels; then those of the levels from all."""
         d, rows = len(groups), latest_rows(X, len(groups))
         is_whole = bool((X[rows, d:] == 1.0).all()) and not self.noisy
         noise: float | Literal["learned"] = LEAST_NOISE if is_whole else "learned"
         process = GaussianProcess(noise=noise, scatter=self.scatter, restarts=0, max_exact=None)
-        known = process.fit(X[rows, :d], y[rows], groups=groups, rng=rng).hyperparameters
+        known = process.fit(X[rows, :d], y[rows], groups=groups, rng=rng, variances=variances[rows]).hyperparameters
         scales = np.array(known.length_scales)
         prior = _LevelPrior.of(self.levels, noisy=self.noisy, proxies=self.proxies)
         some = _whole_designs(X, d, rng)
-        location, scale = location_and_scale(y[rows])
+        location, scale = location_and_scale(y[rows], variances[rows])
         Z = scaled(X[some, :d], scales, groups)
         k = known.variance * KERNELS["matern52"].correlation(squared_distances(Z, Z))
-        loss = _LevelLoss(k, X[some, d:], (y[some] - location) / scale, prior, self.proxies)
+        noise_of_rows = standardised_variances(variances[some], scale)
+        loss = _LevelLoss(k, X[some, d:], (y[some] - location) / scale, noise_of_rows, prior, self.proxies)
         with deferred_interrupts():  # an interrupted import would leave a broken module behind
             from scipy.optimize import minimize  # half a second to import
 
@@ -318,9 +355,17 @@ class _LevelPrior:
 class _LevelLoss:
     """The negative log posterior density of theta, and its gradient, given the covariance k (s, s) of the designs."""
 
-    def __init__(self, k: FloatArray, columns: FloatArray, z: FloatArray, prior: _LevelPrior, proxies: int = 0) -> None:
+    def __init__(
+        self,
+        k: FloatArray,
+        columns: FloatArray,
+        z: FloatArray,
+        variances: FloatArray,
+        prior: _LevelPrior,
+        proxies: int = 0,
+    ) -> None:
         self._k, self._z, self._prior, self._levels = k, z, prior, columns.shape[1] + 1
-        self._proxies = proxies
+        self._variances, self._proxies = variances, proxies
         self._level = np.rint(columns.sum(axis=1)).astype(np.int64)
         # A gap lies between two levels if they are on different sides of it: that of a proxy has itself on one side.
         beyond = [self._level == gap if gap < proxies else self._beyond(gap) for gap in range(self._levels - 1)]
@@ -334,7 +379,9 @@ class _LevelLoss:
         gaps, own = level_parts(theta, self._levels)
         smooth = self._k * between(self._level, self._level, gaps, self._proxies)
         spread = float(self._k.diagonal().max())
-        factor, _ = factorised(lambda jitter: smooth + np.diag(own[self._level] + jitter * spread))
+        noise = own[self._level] + self._variances
+        unit = math.sqrt(spread) if self._variances.any() else None
+        factor, _ = factorised(lambda jitter: smooth + np.diag(noise + jitter * spread), unit=unit)
         alpha = cho_solve((factor, True), self._z, check_finite=False)
         value = 0.5 * float(self._z @ alpha) + float(np.log(factor.diagonal()).sum())
         value += 0.5 * len(self._z) * math.log(2.0 * math.pi)

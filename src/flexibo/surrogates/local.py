@@ -27,6 +27,7 @@ import numpy as np
 
 from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.errors import InvalidValueError
+from flexibo.surrogates.base import own_variances, standardised_variances
 from flexibo.surrogates.fit_memory import recalled
 from flexibo.surrogates.kernels import KERNELS, rounded_distances, scaled, squared_distances
 from flexibo.surrogates.posterior import CHUNK_ENTRIES, Hyperparameters, Posterior, condition
@@ -74,49 +75,53 @@ def reach_of(count: int) -> Reach:
 class _Rows:
     """Rows with room for more: a posterior, and what extends it, share them as far as they agree."""
 
-    __slots__ = ("_X", "_y", "count")
+    __slots__ = ("_X", "_variances", "_y", "count")
 
-    def __init__(self, X: FloatArray, y: FloatArray, *, more: int) -> None:
+    def __init__(self, X: FloatArray, y: FloatArray, variances: FloatArray, *, more: int) -> None:
         self.count = len(y)
         size = len(y) + len(y) // 4 + more
-        self._X, self._y = np.empty((size, X.shape[1])), np.empty(size)
-        self._X[: self.count], self._y[: self.count] = X, y
+        self._X, self._y, self._variances = np.empty((size, X.shape[1])), np.empty(size), np.empty(size)
+        self._X[: self.count], self._y[: self.count], self._variances[: self.count] = X, y, variances
 
     def has_room(self, count: int, more: int) -> bool:
         """Whether these are `count` rows, and more fit in."""
         return self.count == count and count + more <= len(self._y)
 
-    def extended(self, X: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """All rows (s, d), (s,) after these were appended; what was returned before stays as it is."""
-        end = self.count + len(y)
-        self._X[self.count : end], self._y[self.count : end] = X, y
-        self.count = end
-        return self._X[:end], self._y[:end]
+    def extended(
+        self, X: FloatArray, y: FloatArray, variances: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """All rows (s, d), (s,), (s,) after these were appended; what was returned before stays as it is."""
+        new = slice(self.count, self.count + len(y))
+        self._X[new], self._y[new], self._variances[new] = X, y, variances
+        self.count = end = new.stop
+        return self._X[:end], self._y[:end], self._variances[:end]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LocalPosterior:
     """A Gaussian process conditioned, for each prediction, on the anchors and the other rows nearest to its designs.
 
-    `anchored` is the exact posterior given the anchors (g, d) alone; X (r, d) and y (r,) are the other rows.
+    `anchored` is the exact posterior given the anchors (g, d) alone; X (r, d) and y (r,) are the other rows, whose own
+    noise has the variances (r,).
     """
 
     anchored: Posterior
     anchors: FloatArray
     X: FloatArray
     y: FloatArray
+    variances: FloatArray
     reach: Reach
     room: _Rows | None = field(default=None, repr=False)
     _measured: list[tuple[FloatArray, FloatArray]] = field(default_factory=list, init=False, repr=False)
     _whole: list[Posterior] = field(default_factory=list, init=False, repr=False)
 
-    def extend(self, X: FloatArray, y: FloatArray) -> LocalPosterior:
-        """The posterior with the rows X (k, d), y (k,) appended; the anchors stay."""
+    def extend(self, X: FloatArray, y: FloatArray, variances: FloatArray | None = None) -> LocalPosterior:
+        """The posterior with the rows X (k, d), y (k,), with own variances (k,), appended; the anchors stay."""
         room = self.room
         if room is None or not room.has_room(len(self.y), len(y)):
-            room = _Rows(self.X, self.y, more=len(y))
-        all_X, all_y = room.extended(X, y)
-        return replace(self, X=all_X, y=all_y, room=room)
+            room = _Rows(self.X, self.y, self.variances, more=len(y))
+        all_X, all_y, all_variances = room.extended(X, y, own_variances(variances, len(y)))
+        return replace(self, X=all_X, y=all_y, variances=all_variances, room=room)
 
     def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean (m,) and standard deviation (m,) of the noise-free loss at X (m, d); many designs, a part at a time."""
@@ -163,7 +168,7 @@ class LocalPosterior:
         if count == len(self.y):
             return self._given_all()
         near = nearest_rows(self._scaled(X), self._scaled(self.X), count)
-        return self.anchored.extend(self.X[near], self.y[near])
+        return self.anchored.extend(self.X[near], self.y[near], self.variances[near])
 
     def _given_all(self) -> Posterior:
         """The exact posterior given all rows; kept for the second of the two predictions of a question, and no longer.
@@ -172,7 +177,7 @@ class LocalPosterior:
         """
         with suppress(IndexError):
             return self._whole.pop()
-        self._whole.append(self.anchored.extend(self.X, self.y))
+        self._whole.append(self.anchored.extend(self.X, self.y, self.variances))
         return self._whole[0]
 
     def _scaled(self, X: FloatArray) -> FloatArray:
@@ -189,14 +194,22 @@ def local_condition(
     kernel: str,
     hyperparameters: Hyperparameters,
     reach: Reach,
+    variances: FloatArray | None = None,
 ) -> LocalPosterior:
-    """The local posterior given the losses y (s,) of the designs X (s, d); s exceeds the number of anchors."""
+    """The local posterior given the losses y (s,) of the designs X (s, d), with own variances (s,).
+
+    s exceeds the number of anchors.
+    """
+    own = own_variances(variances, len(y))
     # Evenly spaced rows are a fair sample, as rows are in the order of time; the choice then costs the same for any s.
     some = np.linspace(0, len(y) - 1, min(len(y), ROWS_PER_ANCHOR * reach.anchors)).astype(np.int64)
     Z = scaled(X[some], np.array(hyperparameters.length_scales), groups)
+    noise = hyperparameters.noise + standardised_variances(own[some], scale)
     places = recalled(
-        ("anchors", kernel, hyperparameters, reach.anchors, Z),
-        lambda: spread_rows(Z, kernel=kernel, hyperparameters=hyperparameters, count=reach.anchors).astype(np.float64),
+        ("anchors", kernel, hyperparameters, reach.anchors, Z, *([noise] if own.any() else [])),
+        lambda: spread_rows(Z, noise, kernel=kernel, variance=hyperparameters.variance, count=reach.anchors).astype(
+            np.float64
+        ),
         rows=len(Z),
         is_usable=lambda found: _are_places(found, len(Z), reach.anchors),
     )
@@ -209,14 +222,19 @@ def local_condition(
         scale=scale,
         kernel=kernel,
         hyperparameters=hyperparameters,
+        variances=own[chosen],
     )
     others = np.delete(np.arange(len(y)), chosen)
-    return LocalPosterior(anchored=anchored, anchors=X[chosen], X=X[others], y=y[others], reach=reach)
+    return LocalPosterior(
+        anchored=anchored, anchors=X[chosen], X=X[others], y=y[others], variances=own[others], reach=reach
+    )
 
 
-def spread_rows(Z: FloatArray, *, kernel: str, hyperparameters: Hyperparameters, count: int) -> IntArray:
-    """The most informative rows (count,): one by one, that with the greatest variance given those before it."""
-    variance, noise = hyperparameters.variance, hyperparameters.noise
+def spread_rows(Z: FloatArray, noise: FloatArray, *, kernel: str, variance: float, count: int) -> IntArray:
+    """The most informative rows (count,) of Z (s, d): one by one, that with the greatest variance given the others.
+
+    A row with much noise (s,) tells little of its neighbours, so one of them is chosen soon.
+    """
     factor = np.empty((count, len(Z)))
     unknown = np.full(len(Z), variance)
     chosen = np.empty(count, dtype=np.int64)
@@ -224,7 +242,7 @@ def spread_rows(Z: FloatArray, *, kernel: str, hyperparameters: Hyperparameters,
         row = int(np.argmax(unknown))
         covariance = KERNELS[kernel].correlation(squared_distances(Z[row : row + 1], Z)[0]) * variance
         covariance -= factor[:step, row] @ factor[:step]
-        covariance /= math.sqrt(max(float(unknown[row]), 0.0) + noise)
+        covariance /= math.sqrt(max(float(unknown[row]), 0.0) + float(noise[row]))
         factor[step] = covariance
         unknown -= covariance**2
         unknown[chosen[:step]] = -np.inf

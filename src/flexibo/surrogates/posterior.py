@@ -4,7 +4,8 @@ Rasmussen and Williams, Gaussian Processes for Machine Learning (2006), Algorith
 (`whitened`) instead of alpha = K^-1 y. The mean then reuses the solve that the standard deviation needs, and a new row
 costs one triangular solve.
 
-Letters: s evaluations, d columns, L the lower Cholesky factor of K = variance * correlation + noise * I.
+Letters: s evaluations, d columns, L the lower Cholesky factor of K = variance * correlation + noise * I + diag(own).
+The own part of a row is what its reading is known to be uncertain by, 0 for most.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from scipy.linalg import blas, lapack
 
 from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo.errors import InvalidValueError
+from flexibo.surrogates.base import own_variances, standardised_variances
 from flexibo.surrogates.kernels import KERNELS, scaled, squared_distances
 
 JITTERS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4)  # multiples of the variance for the diagonal, if K is indefinite
@@ -104,6 +106,7 @@ class Posterior:
     factor: FloatArray | BorderedFactor  # (s, s): L, lower triangular and zero above
     whitened: FloatArray  # (s,): L^-1 z
     jitter: float  # the multiple of the variance added to the diagonal
+    own: FloatArray  # (s,): the variance of each row's own noise, relative to standardised losses
 
     @property
     def log_marginal_likelihood(self) -> float:
@@ -117,34 +120,41 @@ class Posterior:
         """The log density of the losses in their own unit."""
         return self.log_marginal_likelihood - len(self.z) * math.log(self.scale)
 
-    def extend(self, X: FloatArray, y: FloatArray) -> Posterior:
-        """The posterior with the rows X (k, d), y (k,) appended, in O(k s^2); many rows a block at a time."""
+    def extend(self, X: FloatArray, y: FloatArray, variances: FloatArray | None = None) -> Posterior:
+        """The posterior with the rows X (k, d), y (k,) appended, in O(k s^2); many rows a block at a time.
+
+        Rows may have noise of their own variances (k,).
+        """
+        own = standardised_variances(own_variances(variances, len(y)), self.scale)
         if len(y) <= BLOCK_ROWS:
-            return self._extended(X, y, in_blocks=False)
+            return self._extended(X, y, own, in_blocks=False)
         posterior = self
         for start in range(0, len(y), BLOCK_ROWS):
             block = slice(start, start + BLOCK_ROWS)
-            posterior = posterior._extended(X[block], y[block], in_blocks=True)
+            posterior = posterior._extended(X[block], y[block], own[block], in_blocks=True)
         return posterior
 
-    def _extended(self, X: FloatArray, y: FloatArray, *, in_blocks: bool) -> Posterior:
+    def _extended(self, X: FloatArray, y: FloatArray, own: FloatArray, *, in_blocks: bool) -> Posterior:
         Z = self._scaled(X)
         z = (y - self.location) / self.scale
         below = np.asfortranarray(_solved(self.factor, self._covariance(Z).T).T)
-        rest = _covariance_with_noise(Z, self.kernel, self.hyperparameters, self.jitter)
+        rest = _covariance_with_noise(Z, self.kernel, self.hyperparameters, own, self.jitter)
         rest = blas.dsyrk(-1.0, below, beta=1.0, c=rest.T, lower=1, overwrite_c=1)
         corner, info = lapack.dpotrf(rest, lower=1, clean=1, overwrite_a=1)
-        all_Z, all_z = np.vstack([self.Z, Z]), np.concatenate([self.z, z])
-        if info or _is_lost_to_rounding(corner, largest=self.factor.diagonal()[0]):
-            covariance = partial(_covariance_with_noise, all_Z, self.kernel, self.hyperparameters)
-            factor, jitter = factorised(covariance, above=self.jitter)
-            return replace(self, Z=all_Z, z=all_z, factor=factor, whitened=_whitened(factor, all_z), jitter=jitter)
+        all_Z, all_z, all_own = np.vstack([self.Z, Z]), np.concatenate([self.z, z]), np.concatenate([self.own, own])
+        unit = pivot_unit(self.hyperparameters, all_own)
+        if info or _is_lost_to_rounding(corner, largest=self.factor.diagonal()[0], unit=unit):
+            covariance = partial(_covariance_with_noise, all_Z, self.kernel, self.hyperparameters, all_own)
+            factor, jitter = factorised(covariance, above=self.jitter, unit=unit)
+            whitened = _whitened(factor, all_z)
+            return replace(self, Z=all_Z, z=all_z, own=all_own, factor=factor, whitened=whitened, jitter=jitter)
         bordered = BorderedFactor(self.factor, below, corner)
         tail = _whitened(corner, z - below @ self.whitened)
         return replace(
             self,
             Z=all_Z,
             z=all_z,
+            own=all_own,
             factor=bordered if in_blocks else bordered.dense(),
             whitened=np.concatenate([self.whitened, tail]),
         )
@@ -198,7 +208,7 @@ class Posterior:
             return np.asarray(self.location + self.scale * drawn)
         omega = KERNELS[self.kernel].frequencies(FEATURES, len(self.groups), rng)
         weights = rng.standard_normal((2 * FEATURES, count)) * math.sqrt(self.hyperparameters.variance / FEATURES)
-        error = math.sqrt(self.hyperparameters.noise) * rng.standard_normal((len(self.z), count))
+        error = np.sqrt(self.hyperparameters.noise + self.own)[:, None] * rng.standard_normal((len(self.z), count))
         rest = self.z[:, None] - _waves(self.Z, omega) @ weights - error
         rest = _solved(self.factor, np.asfortranarray(rest))
         drawn = np.empty((count, len(X)))
@@ -234,11 +244,14 @@ def condition(
     scale: float,
     kernel: str,
     hyperparameters: Hyperparameters,
+    variances: FloatArray | None = None,
 ) -> Posterior:
-    """The posterior of a Gaussian process given the losses y (s,) of the designs X (s, d)."""
+    """The posterior of a Gaussian process given the losses y (s,) of the designs X (s, d), with own variances (s,)."""
     Z = scaled(X, np.array(hyperparameters.length_scales), groups)
     z = (y - location) / scale
-    factor, jitter = factorised(partial(_covariance_with_noise, Z, kernel, hyperparameters))
+    own = standardised_variances(own_variances(variances, len(y)), scale)
+    covariance = partial(_covariance_with_noise, Z, kernel, hyperparameters, own)
+    factor, jitter = factorised(covariance, unit=pivot_unit(hyperparameters, own))
     return Posterior(
         kernel=kernel,
         hyperparameters=hyperparameters,
@@ -250,36 +263,47 @@ def condition(
         factor=factor,
         whitened=_whitened(factor, z),
         jitter=jitter,
+        own=own,
     )
 
 
-def factorised(covariance: Callable[[float], FloatArray], *, above: float = -1.0) -> tuple[FloatArray, float]:
+def pivot_unit(hyperparameters: Hyperparameters, own: FloatArray) -> float | None:
+    """The greatest pivot without the rows' own noise (s,); None if they have none, as it is the greatest one then."""
+    return math.sqrt(hyperparameters.variance + hyperparameters.noise) if own.any() else None
+
+
+def factorised(
+    covariance: Callable[[float], FloatArray], *, above: float = -1.0, unit: float | None = None
+) -> tuple[FloatArray, float]:
     """The lower Cholesky factor (s, s) of a covariance and the first sufficient jitter greater than `above`.
 
-    `covariance` gives for a jitter a matrix in C order, of which the upper triangle is read and overwritten.
+    `covariance` gives for a jitter a matrix in C order, of which the upper triangle is read and overwritten. `unit` is
+    what pivots are compared with, by default the greatest of them.
     """
     for jitter in JITTERS:
         if jitter <= above:
             continue
         # What is above the diagonal row by row is, to LAPACK, below it column by column: no copy.
         factor, info = lapack.dpotrf(covariance(jitter).T, lower=1, clean=1, overwrite_a=1)
-        if info == 0 and not _is_lost_to_rounding(factor):
+        if info == 0 and not _is_lost_to_rounding(factor, unit=unit):
             return factor, jitter
     raise InvalidValueError("The covariance is not positive definite; are the designs and hyperparameters finite?")
 
 
-def _covariance_with_noise(Z: FloatArray, kernel: str, hyperparameters: Hyperparameters, jitter: float) -> FloatArray:
-    """K (s, s) of the scaled designs Z (s, d)."""
+def _covariance_with_noise(
+    Z: FloatArray, kernel: str, hyperparameters: Hyperparameters, own: FloatArray, jitter: float
+) -> FloatArray:
+    """K (s, s) of the scaled designs Z (s, d), whose own noise has the variances (s,)."""
     K = KERNELS[kernel].correlation(squared_distances(Z, Z))
     K *= hyperparameters.variance
-    np.fill_diagonal(K, hyperparameters.variance * (1.0 + jitter) + hyperparameters.noise)
+    np.fill_diagonal(K, hyperparameters.variance * (1.0 + jitter) + hyperparameters.noise + own)
     return K
 
 
-def _is_lost_to_rounding(factor: FloatArray, largest: float = 0.0) -> bool:
-    """Whether a pivot is so small beside the largest that it is rounding error rather than information."""
+def _is_lost_to_rounding(factor: FloatArray, largest: float = 0.0, unit: float | None = None) -> bool:
+    """Whether a pivot is so small beside the largest, or a unit, that it is rounding error rather than information."""
     pivots = factor.diagonal()
-    return not float(pivots.min()) > 1e-7 * max(float(pivots.max()), largest)
+    return not float(pivots.min()) > 1e-7 * (max(float(pivots.max()), largest) if unit is None else unit)
 
 
 def _solved(factor: FloatArray | BorderedFactor, B: FloatArray) -> FloatArray:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray, IntArray
-from flexibo.surrogates.base import Surrogate, is_stepwise
+from flexibo.surrogates.base import Surrogate, extended_by, fitted_to, is_stepwise, some_of, takes_variances
 from flexibo.surrogates.fit_memory import FitMemory, remembering
 from flexibo.surrogates.possible_losses import PossibleLosses
 from flexibo.surrogates.truncated import within
@@ -73,35 +73,54 @@ class Refits:
         self._start = -1
         self._X: FloatArray = np.empty((0, 0))
         self._y: FloatArray = np.empty(0)
+        self._variances: FloatArray | None = None
         self._model = self._bounded = settings
         self._bounds: tuple[float, float] | None = None
 
-    def model(self, X: FloatArray, y: FloatArray, *, groups: IntArray, sure: bool = False) -> Surrogate:
+    @property
+    def takes_variances(self) -> bool:
+        """Whether the model uses the variances of the own noise of losses."""
+        return takes_variances(self._settings)
+
+    def model(
+        self,
+        X: FloatArray,
+        y: FloatArray,
+        *,
+        groups: IntArray,
+        variances: FloatArray | None = None,
+        sure: bool = False,
+    ) -> Surrogate:
         """The model of the losses y (s,) of the encoded designs X (s, d), in the order in which they were measured.
 
-        If `sure`, only bounds that the user gave are used, and no assumption.
+        `variances` (s,) are those of the losses' own noise; None for 0. If `sure`, only bounds that the user gave are
+        used, and no assumption.
         """
         start = _start(y, self.growth)
-        if start == self._start and self._continues(X, y):
+        if start == self._start and self._continues(X, y, variances):
             model, done = self._model, len(self._y)
         else:
             rng = np.random.default_rng((*self._seed, start))
             with remembering(self._memory):
-                model, done = self._settings.fit(X[:start], y[:start], groups=groups, rng=rng), start
+                own = some_of(variances, slice(start))
+                model, done = fitted_to(self._settings, X[:start], y[:start], own, groups=groups, rng=rng), start
         step = 1 if is_stepwise(model) else max(1, len(y) - done)
         for row in range(done, len(y), step):
-            model = model.extend(X[row : row + step], y[row : row + step])
+            new = slice(row, row + step)
+            model = extended_by(model, X[new], y[new], some_of(variances, new))
         bounds = self.possible.given(y, sure=sure)
         if model is not self._model or bounds != self._bounds:
             self._bounded, self._bounds = within(model, *bounds), bounds
-        self._start, self._X, self._y, self._model = start, X, y, model
+        self._start, self._X, self._y, self._variances, self._model = start, X, y, variances, model
         return self._bounded
 
-    def _continues(self, X: FloatArray, y: FloatArray) -> bool:
+    def _continues(self, X: FloatArray, y: FloatArray, variances: FloatArray | None) -> bool:
         known = len(self._y)
+        before, now = (np.zeros(known) if own is None else own for own in (self._variances, variances))
         return (
             known <= len(y)
             and X.shape[1] == self._X.shape[1]
             and np.array_equal(self._y, y[:known])
             and np.array_equal(self._X, X[:known])
+            and np.array_equal(before, now[:known])
         )

@@ -23,7 +23,20 @@ import numpy as np
 from scipy.special import log_ndtr, ndtr, ndtri_exp
 
 from flexibo._internal.arrays import BoolArray, FloatArray, IntArray
-from flexibo.surrogates.base import Surrogate, around, below, held_out, hull, is_skewed, is_stepwise, joint, rescaled
+from flexibo.surrogates.base import (
+    Surrogate,
+    around,
+    below,
+    extended_by,
+    fitted_to,
+    held_out,
+    hull,
+    is_skewed,
+    is_stepwise,
+    joint,
+    rescaled,
+    takes_variances,
+)
 
 _SIDES = np.array([[-1.0], [0.0], [1.0]])
 FAR = 5.0  # bounds that are further away than this many standard deviations change nothing
@@ -79,13 +92,26 @@ class Truncated:
     least: float
     most: float
 
-    def fit(self, X: FloatArray, y: FloatArray, *, groups: IntArray, rng: np.random.Generator) -> Truncated:
-        """This surrogate fitted to the losses y (s,) of X (s, d)."""
-        return replace(self, model=self.model.fit(X, y, groups=groups, rng=rng))
+    @property
+    def takes_variances(self) -> bool:
+        """Whether it uses the variances of the own noise of losses: if its model does."""
+        return takes_variances(self.model)
 
-    def extend(self, X: FloatArray, y: FloatArray) -> Truncated:
+    def fit(
+        self,
+        X: FloatArray,
+        y: FloatArray,
+        *,
+        groups: IntArray,
+        rng: np.random.Generator,
+        variances: FloatArray | None = None,
+    ) -> Truncated:
+        """This surrogate fitted to the losses y (s,) of X (s, d)."""
+        return replace(self, model=fitted_to(self.model, X, y, variances, groups=groups, rng=rng))
+
+    def extend(self, X: FloatArray, y: FloatArray, *, variances: FloatArray | None = None) -> Truncated:
         """This surrogate with rows appended."""
-        return replace(self, model=self.model.extend(X, y))
+        return replace(self, model=extended_by(self.model, X, y, variances))
 
     @property
     def is_stepwise(self) -> bool:

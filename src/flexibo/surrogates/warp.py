@@ -5,6 +5,8 @@ Cox's power transformation (An Analysis of Transformations, 1964), whose inverse
 and Johnson (A New Family of Power Transformations, 2000) after standardising. The power maximises the likelihood of the
 warped losses as a normal sample. It is between 0, a logarithm, and 2, where the inverse is defined everywhere.
 
+The own variances of losses are multiplied by the square of the warp's derivative.
+
 The warp is monotone, so a box in warped losses is a box in losses. Predictions are asymmetric about their median, and
 the volumes of the Pareto region are still those of the losses.
 """
@@ -17,10 +19,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray, IntArray
+from flexibo._internal.consensus import consensus
 from flexibo.surrogates.base import (
+    HUGE_VARIANCE,
     Surrogate,
     around,
     below,
+    extended_by,
+    fitted_to,
     held_out,
     hull,
     interval,
@@ -30,6 +36,7 @@ from flexibo.surrogates.base import (
     location_and_scale,
     log_evidence,
     rescaled,
+    takes_variances,
     training_data,
     unfitted,
 )
@@ -85,6 +92,13 @@ class Warp:
             x = np.clip((y - self.location) / self.scale, -HUGE, HUGE)
         return (self.power - 1.0) * self.bend(x) - math.log(self.scale)
 
+    def variances(self, y: FloatArray, variances: FloatArray | None) -> FloatArray | None:
+        """The variances (s,) of the warped losses whose own have these: by the square of the derivative."""
+        if variances is None:
+            return None
+        with np.errstate(over="ignore", divide="ignore"):
+            return np.minimum(np.exp(np.log(variances) + 2.0 * self.log_slope(y)), HUGE_VARIANCE)
+
     def bend(self, x: FloatArray) -> FloatArray:
         """The factor of (power - 1) in the log slope at the scaled losses x (s,)."""
         if self.sign:
@@ -92,13 +106,13 @@ class Warp:
         return np.sign(x) * np.log1p(np.abs(x))
 
 
-def learned_warp(y: FloatArray) -> Warp:
-    """The warp that makes the losses y (s,) look most like a normal sample.
+def learned_warp(y: FloatArray, variances: FloatArray | None = None) -> Warp:
+    """The warp that makes the losses y (s,) look most like a normal sample, with noise of own variances (s,).
 
     >>> learned_warp(np.exp(np.linspace(-3.0, 3.0, 50))).power
     0.0
     """
-    location, scale = location_and_scale(y)
+    location, scale = location_and_scale(y, variances)
     if len(y) < FEWEST or is_constant(y):
         return Warp(sign=0, location=location, scale=scale, power=1.0)
     sign = int(np.sign(y[0])) if (y > 0).all() or (y < 0).all() else 0
@@ -107,9 +121,20 @@ def learned_warp(y: FloatArray) -> Warp:
     x = (y - location) / scale
     least = smallest_size(np.abs(x)) if sign else TINY
     warps = [Warp(sign=sign, location=location, scale=scale, power=float(p), least=least) for p in POWERS]
+    if variances is not None and variances.any():
+        return max(warps, key=lambda warp: _log_density(warp, y, variances))
     bend = float(warps[0].bend(x).sum())
     fits = [(w.power - 1.0) * bend - 0.5 * len(y) * float(np.log(w(y).var())) for w in warps]
     return warps[int(np.argmax(fits))]
+
+
+def _log_density(warp: Warp, y: FloatArray, variances: FloatArray) -> float:
+    """The log density of losses y (s,) whose warp is a normal sample, with noise of own variances (s,)."""
+    z, own = warp(y), warp.variances(y, variances)
+    assert own is not None
+    mean, common = consensus(z, own)
+    total = own + common
+    return float((warp.log_slope(y) - 0.5 * np.log(total) - 0.5 * (z - mean) ** 2 / total).sum())
 
 
 def smallest_size(sizes: FloatArray) -> float:
@@ -163,21 +188,36 @@ class Warped:
     log_slope: float = 0.0  # the logarithm of the warp's slope, summed over the losses
 
     @property
+    def takes_variances(self) -> bool:
+        """Whether it uses the variances of the own noise of losses: if its model does."""
+        return takes_variances(self.model)
+
+    @property
     def log_evidence(self) -> float:
         """The log density of the losses in their own unit."""
         return log_evidence(self.model) + self.log_slope
 
-    def fit(self, X: FloatArray, y: FloatArray, *, groups: IntArray, rng: np.random.Generator) -> Warped:
-        """This surrogate with warp and model learned from the losses y (s,) of X (s, d)."""
+    def fit(
+        self,
+        X: FloatArray,
+        y: FloatArray,
+        *,
+        groups: IntArray,
+        rng: np.random.Generator,
+        variances: FloatArray | None = None,
+    ) -> Warped:
+        """This surrogate with warp and model learned from the losses y (s,) of X (s, d), with own variances (s,)."""
         X, y = training_data(X, y)
-        warp = learned_warp(y)
-        return Warped(self.model.fit(X, warp(y), groups=groups, rng=rng), warp, float(warp.log_slope(y).sum()))
+        warp = learned_warp(y, variances)
+        model = fitted_to(self.model, X, warp(y), warp.variances(y, variances), groups=groups, rng=rng)
+        return Warped(model, warp, float(warp.log_slope(y).sum()))
 
-    def extend(self, X: FloatArray, y: FloatArray) -> Warped:
+    def extend(self, X: FloatArray, y: FloatArray, *, variances: FloatArray | None = None) -> Warped:
         """This surrogate with rows appended; the warp is kept."""
         warp = self._fitted()
         X, y = training_data(X, y)
-        return Warped(self.model.extend(X, warp(y)), warp, self.log_slope + float(warp.log_slope(y).sum()))
+        model = extended_by(self.model, X, warp(y), warp.variances(y, variances))
+        return Warped(model, warp, self.log_slope + float(warp.log_slope(y).sum()))
 
     @property
     def is_stepwise(self) -> bool:

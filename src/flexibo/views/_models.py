@@ -21,6 +21,7 @@ from flexibo.space import Designs
 from flexibo.space.designs import decoded
 from flexibo.study import Study
 from flexibo.surrogates import GaussianProcess, Surrogate
+from flexibo.surrogates.base import extended_by, fitted_to, some_of, takes_variances
 
 
 def evenly_spaced(count: int, limit: int) -> IntArray:
@@ -51,14 +52,27 @@ class SubsampledSurrogate:
     model: Surrogate
     limit: int
 
-    def fit(self, X: FloatArray, y: FloatArray, *, groups: IntArray, rng: np.random.Generator) -> Surrogate:
-        """The surrogate, fitted to a subset of the losses y (s,) of the designs X (s, d)."""
-        rows = random_rows(len(y), self.limit)
-        return self.model.fit(X[rows], y[rows], groups=groups, rng=rng)
+    @property
+    def takes_variances(self) -> bool:
+        """Whether it uses the variances of the own noise of losses: if its model does."""
+        return takes_variances(self.model)
 
-    def extend(self, X: FloatArray, y: FloatArray) -> Surrogate:
+    def fit(
+        self,
+        X: FloatArray,
+        y: FloatArray,
+        *,
+        groups: IntArray,
+        rng: np.random.Generator,
+        variances: FloatArray | None = None,
+    ) -> Surrogate:
+        """The surrogate, fitted to a subset of the losses y (s,) of the designs X (s, d), with own variances (s,)."""
+        rows = random_rows(len(y), self.limit)
+        return fitted_to(self.model, X[rows], y[rows], some_of(variances, rows), groups=groups, rng=rng)
+
+    def extend(self, X: FloatArray, y: FloatArray, *, variances: FloatArray | None = None) -> Surrogate:
         """Raises, like every surrogate that is not fitted."""
-        return self.model.extend(X, y)
+        return extended_by(self.model, X, y, variances)
 
     def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Raises, like every surrogate that is not fitted."""
@@ -79,7 +93,7 @@ class ViewModels:
         """The fitted surrogate of objective j, which must have been measured."""
         objective, (designs, losses) = history.objectives[j], history.data(j)
         X, groups = designs.encoded(objective.depends_on), history.space.groups(objective.depends_on)
-        return self.predictor.models(history)[j].model(X, losses, groups=groups)
+        return self.predictor.models(history)[j].model(X, losses, groups=groups, variances=history.variances(j))
 
 
 _SUBSAMPLED: WeakKeyDictionary[Study, tuple[Predictor, Predictor]] = WeakKeyDictionary()

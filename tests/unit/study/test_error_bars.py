@@ -6,16 +6,19 @@ import json
 import pickle
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from flexibo import Objective, Space, Study
 from flexibo.errors import InvalidValueError
 from flexibo.history.event_dicts import event_from_dict, event_to_dict
 from flexibo.history.events import Told
-from flexibo.history.readings import readings
+from flexibo.history.readings import confirmed_front, readings
 from flexibo.objectives import Reading
-from flexibo.storage import open_storage
+from flexibo.storage import MemoryStorage, open_storage
 from flexibo.storage.base import DamagedStudyError
+from flexibo.studyfile import read_study_file
+from flexibo.surrogates import RandomForest
 
 SPACE = Space({"filters": [16, 32, 64, 128]})
 OBJECTIVES = [Objective("error"), Objective("energy", noisy=True)]
@@ -83,6 +86,110 @@ def test_an_answer_without_an_error_bar_is_stored_as_before() -> None:
     assert event_from_dict(event_to_dict(plain), SPACE) == plain
     barred = Told(0, {"energy": 2.0}, 1.0, noise={"energy": (0.5, 3)})
     assert event_from_dict(json.loads(json.dumps(event_to_dict(barred))), SPACE) == barred
+
+
+WIDE = Space({"x": (0.0, 1.0), "w": (0.0, 1.0)})
+
+
+def asked(study: Study, count: int, bar: float) -> list[tuple[dict[str, float], str]]:
+    """The next questions of a study whose every second energy has an error bar."""
+    questions = []
+    while len(questions) < count and (evaluation := study.ask()):
+        x, w = evaluation.design["x"], evaluation.design["w"]
+        value = x + w**2 if evaluation.objective == "error" else 2.0 - x + w
+        number = evaluation.number
+        told = Reading(value, deviation=bar, repeats=3) if evaluation.objective == "energy" and number % 2 else value
+        study.tell(evaluation, told, cost=1.0)
+        questions.append((dict(evaluation.design), evaluation.objective))
+    return questions
+
+
+def with_bars(storage: object, *, noisy: bool = True, **settings: object) -> Study:
+    objectives = [Objective("error"), Objective("energy", noisy=noisy)]
+    return Study(WIDE, objectives, budget=100, seed=3, n_initial=4, candidates=40, storage=storage, **settings)  # type: ignore[arg-type]
+
+
+def test_a_resumed_study_with_error_bars_asks_what_the_uninterrupted_one_asks(tmp_path: Path) -> None:
+    whole = asked(with_bars(MemoryStorage()), 16, 0.5)
+    url = f"sqlite:///{tmp_path / 's.db'}"
+    first = asked(with_bars(url), 11, 0.5)
+    again = Study.load(url)
+    assert again.history.variances(1) is not None
+    assert first + asked(again, 5, 0.5) == whole
+
+
+def test_an_error_bar_of_zero_is_none_to_the_models() -> None:
+    exact = asked(with_bars(MemoryStorage()), 12, 0.0)
+    plain = with_bars(MemoryStorage())
+    for _ in range(12):
+        evaluation = plain.ask()
+        assert evaluation is not None
+        x, w = evaluation.design["x"], evaluation.design["w"]
+        plain.tell(evaluation, x + w**2 if evaluation.objective == "error" else 2.0 - x + w, cost=1.0)
+    assert exact == [(dict(e.design), e.objective) for e in plain.history.asked]
+
+
+@pytest.mark.parametrize("surrogate", ["gp", RandomForest(trees=4)])
+def test_a_reading_is_not_taken_as_known_if_it_has_an_error_bar_that_the_models_use(surrogate: object) -> None:
+    study = with_bars(MemoryStorage(), noisy=False, surrogate=surrogate)
+    asked(study, 12, 0.5)
+    history = study.history
+    variances = history.variances(1)
+    assert variances is not None
+    barred = np.isin(history.designs.keys(), history.data(1)[0][variances > 0].keys())
+    found = study.predictor.estimates(history)
+    exact = found.known[:, 1] & ~barred
+    assert barred.any()
+    assert exact.any()
+    assert (found.sigma[exact, 1] == 0.0).all()
+    assert ((found.sigma[barred, 1] > 0.0) == (surrogate == "gp")).all()
+    assert found.known[barred, 1].all()
+    read = readings(history)
+    assert [row.values["energy"] for row in study.front()] == [
+        float(read.mean[place, 1]) for place in confirmed_front(history, read)
+    ]
+
+
+def test_a_command_prints_error_bars_which_the_models_are_told(tmp_path: Path) -> None:
+    (tmp_path / "study.yaml").write_text(
+        """
+budget: 100
+options: {x: [1, 2, 3, 4, 5]}
+objectives:
+  error: {command: "echo {x} 1"}
+  joules:
+    noisy: true
+    command: |
+      echo '{"value": '{x}', "deviation": 0.5, "repeats": 4, "cost": 1}'
+n_initial: 2
+stop: {max_evaluations: 6}
+"""
+    )
+    file = read_study_file(tmp_path / "study.yaml")
+    study = file.study(storage=None)
+    study.run(file.measures, progress=False)
+    variances = study.history.variances(1)
+    assert variances is not None
+    assert set(variances) == {0.25}
+    assert study.history.variances(0) is None
+    assert study.front()[0].spreads["joules"] == 0.5
+
+
+def test_readings_of_a_design_are_averaged_by_their_error_bars() -> None:
+    study = Study(SPACE, OBJECTIVES, budget=100, seed=0, n_initial=1)
+    evaluations = study.history.asked
+    design = {"filters": 16}
+    for told in (Reading(1.0, deviation=0.1), Reading(1.2, deviation=0.2)):
+        study.enqueue(design, ["energy"], readings=len(evaluations) + 1)
+        evaluation = study.ask()
+        assert evaluation is not None
+        assert evaluation.objective == "energy"
+        study.tell(evaluation, told, cost=1.0)
+    read = readings(study.history)
+    place = study.history.designs.keys().tolist().index(int(study.history.data(1)[0].keys()[0]))
+    assert read.count[place, 1] == 2
+    assert read.mean[place, 1] == pytest.approx((100 * 1.0 + 25 * 1.2) / 125)
+    assert read.spread[place, 1] == pytest.approx(0.2 / 2**0.5)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from flexibo import Design, Evaluation, Objective, Space
 from flexibo.errors import DesignError, MachineError
 from flexibo.executors import InlineExecutor, Outcome
 from flexibo.executors.measure import current_evaluation, measured
+from flexibo.objectives import Reading
 from flexibo.studyfile._inherited import WITHHELD
 from flexibo.studyfile.command import Command, CommandError, read_value
 from flexibo.studyfile.template import parsed
@@ -84,6 +85,20 @@ class TestAnswers:
     def test_a_value_may_come_with_its_cost_and_with_others(self, printed: str, value: object) -> None:
         assert read_value(f"noise\n{printed}\n", "error") == value
 
+    @pytest.mark.parametrize(
+        ("printed", "value"),
+        [
+            ('{"value": 2, "deviation": 0.5, "cost": 9}', (Reading(2.0, deviation=0.5), 9)),
+            (
+                '{"error": {"value": 2, "deviation": 0.5, "repeats": 4}}',
+                {"error": Reading(2, deviation=0.5, repeats=4)},
+            ),
+            ('{"value": {"value": 2, "deviation": 0, "repeats": 4}}', Reading(2, deviation=0, repeats=4)),
+        ],
+    )
+    def test_a_value_may_have_an_error_bar(self, printed: str, value: object) -> None:
+        assert repr(read_value(printed, "error")) == repr(value)
+
     def test_an_objective_may_itself_be_called_cost_or_value(self) -> None:
         assert read_value('{"cost": 4, "ms": 1}', "cost") == {"cost": 4, "ms": 1}
         assert read_value('{"value": 4}', "value") == {"value": 4}
@@ -97,6 +112,9 @@ class TestAnswers:
             ("1_000", "'1_000'.*JSON object"),
             ('{"value": "fast"}', r'"fast".*\'error\'.*number'),
             ('{"value": true}', r"true\b.*'error'.*number"),
+            ('{"value": 2, "deviation": "x"}', r"deviation.*'error'.*number"),
+            ('{"value": 2, "deviation": -1}', "wrong error bar.*zero or more"),
+            ('{"error": {"value": 2}}', r"'error'.*\"deviation\""),
             ('{"value": ', r"'\{.*not JSON: "),
             ("{" * 100_000, r"'\.\.\.\{.*not JSON: "),
             ("9" * 100_000 + "x", r"'\.\.\.9.*JSON object"),
