@@ -27,7 +27,7 @@ from flexibo.history.measurements import Assignment, FollowUp, QueuedDesign
 if TYPE_CHECKING:
     from flexibo.history.history import History
 
-FORMAT = 4
+FORMAT = 5
 FACTS = "facts"
 BYTES_PER_EVENT = 2_000  # a state is at most this large, beside `BYTES_BESIDE`; a larger one is not read
 BYTES_BESIDE = 10_000_000
