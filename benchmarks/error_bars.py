@@ -32,7 +32,6 @@ from flexibo.surrogates.table import SURROGATES
 
 PROBLEMS = (
     "zdt2:finite",
-    "dtlz7:finite",
     "dnn-stack:surface=5",
     "mlp-car",
     "mlp-vehicle",
@@ -42,7 +41,7 @@ PROBLEMS = (
 )
 FIRST_SEED = 1000
 LEAST, MOST = 0.01, 0.3  # standard deviations of readings, as shares of the range of losses
-REPEATS = 5
+REPEATS = 3
 HELD_OUT = 200
 Told: TypeAlias = Literal["true", "repeats"]
 Bars: TypeAlias = Literal["none"] | Told

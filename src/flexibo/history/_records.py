@@ -195,7 +195,7 @@ class ObjectiveRecord:
     first: dict[int, tuple[int, float]] = field(default_factory=dict)
     latest: dict[int, float] = field(default_factory=dict)
 
-    def add(self, key: int, row: FloatArray, loss: float, events: int, bar: float | None) -> None:
+    def add(self, key: int, row: FloatArray, loss: float, events: int, bar: float | None = None) -> None:
         """Add the loss of the design with this key and code row, known after the first `events` events."""
         if bar is not None:
             self.bars[len(self.losses)] = bar

@@ -79,6 +79,7 @@ def event_to_dict(event: Event) -> dict[str, Any]:
     elif isinstance(event, Added):
         content = {"design": dict(event.design), "values": dict(event.values), "costs": dict(event.costs)}
         content |= {"failed": dict(event.failed)} if event.failed else {}
+        content |= {"noise": {name: list(one) for name, one in event.noise.items()}} if event.noise else {}
     elif isinstance(event, Enqueued):
         content = {"design": dict(event.design), "objectives": list(event.objectives)}
         content |= {"readings": event.readings, "why": event.why}

@@ -227,13 +227,14 @@ class Spent:
 class Added:
     """A result from before the study was added; it costs this study nothing.
 
-    `failed` has the reason for each objective that could not be measured.
+    `failed` has the reason for each objective that could not be measured, `noise` the error bar of some values.
     """
 
     design: Design
     values: Mapping[str, float]
     costs: Mapping[str, float]
     failed: Mapping[str, str] = field(default_factory=dict)
+    noise: Mapping[str, tuple[float, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if any(len(reason) > LONGEST_TEXT for reason in self.failed.values()):

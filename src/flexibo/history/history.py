@@ -673,7 +673,7 @@ class History:
 
     def _add(self, event: Added) -> None:
         row = self._seen.row(event.design)
-        self._learn(event.design, row, event.values, {})
+        self._learn(event.design, row, event.values, event.noise)
         for p, purchase in enumerate(self.purchases):
             record, cost = self._purchase_records[p], event.costs.get(purchase.objective)
             if purchase.objective in event.failed:

@@ -69,8 +69,13 @@ def told_event(
             "the value of this objective alone."
         )
     known = _checked_reports(objectives, evaluation, reports, values)
-    noise = {name: (one.deviation, one.repeats) for name, one in given.items() if isinstance(one, Reading)}
+    noise = _error_bars(given)
     return Told(evaluation.number, values, checked_cost(cost), worker, timed, evaluation.token, known, begun, noise)
+
+
+def _error_bars(values: Mapping[str, object]) -> dict[str, tuple[float, int]]:
+    """The error bars of the values that have one."""
+    return {name: (one.deviation, one.repeats) for name, one in values.items() if isinstance(one, Reading)}
 
 
 def _checked_reports(
@@ -211,7 +216,8 @@ def added_event(
             raise InvalidValueError(f"Objective {name!r} of this design has a value and failed; give one of them.")
     checked = {name: objectives[name].checked_value(value) for name, value in values.items()}
     costs = {leads[name]: checked_cost(c) for name, c in (cost or {}).items()}
-    return Added(legal, checked, costs, {leads[name]: str(reason) for name, reason in failed.items()})
+    reasons = {leads[name]: str(reason) for name, reason in failed.items()}
+    return Added(legal, checked, costs, reasons, _error_bars(values))
 
 
 def agreeing_events(history: History, result: Added) -> list[Event]:

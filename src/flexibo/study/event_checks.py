@@ -92,6 +92,7 @@ class EventCheck:
             case events.Added():
                 self._check_names(event.values)
                 self._check_names(event.costs)
+                self._check_names(event.noise)
                 if not self._leads.issuperset(event.failed):
                     raise InvalidValueError("it has a failure of something that cannot be asked for.")
             case events.ReferenceFixed():

@@ -175,6 +175,17 @@ stop: {max_evaluations: 6}
     assert study.front()[0].spreads["joules"] == 0.5
 
 
+def test_a_known_result_keeps_its_error_bar(tmp_path: Path) -> None:
+    study = begun(tmp_path)
+    study.add({"filters": 16}, {"error": 0.5, "energy": Reading(2.0, deviation=0.25, repeats=9)})
+    study.add({"filters": 32}, {"energy": 3.0})
+    again = Study.load(f"sqlite:///{tmp_path / 's.db'}", "s").history
+    for history in (study.history, again):
+        assert history.variances(0) is None
+        np.testing.assert_array_equal(history.variances(1), [0.0625, 0.0])
+        np.testing.assert_array_equal(history.bars(1), [0.25, np.nan])
+
+
 def test_readings_of_a_design_are_averaged_by_their_error_bars() -> None:
     study = Study(SPACE, OBJECTIVES, budget=100, seed=0, n_initial=1)
     evaluations = study.history.asked
