@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
@@ -65,7 +65,7 @@ def spans(problem: Problem) -> FloatArray:
     return np.asarray(high - low)
 
 
-def predicted(problem: Problem, seed: int, count: int, told: Bars) -> list[tuple[float, float]]:
+def predicted(problem: Problem, seed: int, count: int, told: Bars, *, exact: bool) -> list[tuple[float, float]]:
     """For each objective: the mean log density of true losses at held-out designs, and the error of means."""
     rng, found = np.random.default_rng((seed, 1)), []
     designs = problem.typical_designs()
@@ -79,7 +79,8 @@ def predicted(problem: Problem, seed: int, count: int, told: Bars) -> list[tuple
         read = [noisy_reading(float(losses[i, j]), span[j], own, told) for i in learned]
         variances = None if told == "none" else np.array([one.deviation**2 for one in read if isinstance(one, Reading)])
         X, groups = designs.encoded(objective.depends_on), problem.space.groups(objective.depends_on)
-        settings, rng = SURROGATES["gp"].settings, np.random.default_rng(seed)
+        settings = SURROGATES["gp"].of(replace(objective, noisy=not exact))
+        rng = np.random.default_rng(seed)
         model = fitted_to(settings, X[learned], np.array(read, dtype=float), variances, groups=groups, rng=rng)
         mean, deviation = model.predict(X[others])
         off, floor = losses[others, j] - mean, 1e-3 * span[j]
@@ -89,9 +90,9 @@ def predicted(problem: Problem, seed: int, count: int, told: Bars) -> list[tuple
     return found
 
 
-def finished(problem: Problem, seed: int, count: int, told: Bars) -> tuple[float, float]:
+def finished(problem: Problem, seed: int, count: int, told: Bars, *, exact: bool) -> tuple[float, float]:
     """The hypervolume errors of the reported and of the confirmed designs after `count` evaluations."""
-    objectives = [replace(objective, noisy=True) for objective in problem.objectives]
+    objectives = [replace(objective, noisy=not exact) for objective in problem.objectives]
     reference = dict(zip(problem.names, (problem.reference * problem.signs).tolist(), strict=True))
     study = Study(problem.space, objectives, reference=reference, seed=seed, stop={"max_evaluations": count})
     span, asked = spans(problem), np.zeros(len(objectives), dtype=np.int64)
@@ -116,13 +117,15 @@ def shown(name: str, logs: Sequence[Mapping[int, float]]) -> str:
     return f"{name}: {ratio.value:.2f} ({ratio.low:.2f} to {ratio.high:.2f}), {ratio.seeds} seeds"
 
 
-def compare_models(problems: Sequence[str], seeds: range, count: int, told: Told) -> None:
+def compare_models(problems: Sequence[str], seeds: range, count: int, told: Told, *, exact: bool) -> None:
     """Print the differences of densities and the ratios of errors."""
     gains: list[BY_SEED] = []
     ratios: list[dict[int, float]] = []
     for name in problems:
         problem = find_problem(name)
-        with_bars, without = ({s: predicted(problem, s, count, bars) for s in seeds} for bars in (told, "none"))
+        with_bars, without = (
+            {s: predicted(problem, s, count, bars, exact=exact) for s in seeds} for bars in (told, "none")
+        )
         for j, objective in enumerate(problem.objectives):
             gains.append({s: with_bars[s][j][0] - without[s][j][0] for s in seeds})
             errors = [{s: found[s][j][1] for s in seeds} for found in (with_bars, without)]
@@ -137,12 +140,14 @@ def compare_models(problems: Sequence[str], seeds: range, count: int, told: Told
     print(shown("error of means", ratios), flush=True)
 
 
-def compare_runs(problems: Sequence[str], seeds: range, count: int, told: Told) -> None:
+def compare_runs(problems: Sequence[str], seeds: range, count: int, told: Told, *, exact: bool) -> None:
     """Print the ratios of hypervolume errors."""
     logs: tuple[list[dict[int, float]], list[dict[int, float]]] = ([], [])
     for name in problems:
         problem = find_problem(name)
-        with_bars, without = ({s: finished(problem, s, count, bars) for s in seeds} for bars in (told, "none"))
+        with_bars, without = (
+            {s: finished(problem, s, count, bars, exact=exact) for s in seeds} for bars in (told, "none")
+        )
         for k, what in enumerate(("reported", "confirmed")):
             logs[k].append(log_ratios(*({s: found[s][k] for s in seeds} for found in (with_bars, without))))
             print(f"  {name}", shown(what, logs[k][-1:]), flush=True)
@@ -150,7 +155,7 @@ def compare_runs(problems: Sequence[str], seeds: range, count: int, told: Told) 
         print(f"runs, {told} bars, {count} evaluations:", shown(what, logs[k]), flush=True)
 
 
-PARTS: dict[str, Callable[[Sequence[str], range, int, Told], None]] = {"models": compare_models, "runs": compare_runs}
+PARTS = {"models": compare_models, "runs": compare_runs}
 
 
 def main() -> None:
@@ -161,8 +166,10 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--count", type=int, default=40, help="readings of a model, or evaluations of a run")
     parser.add_argument("--bars", choices=("true", "repeats"), default="true")
+    parser.add_argument("--exact", action="store_true", help="objectives that are not said to be noisy")
     given = parser.parse_args()
-    PARTS[given.part](given.problems, range(FIRST_SEED, FIRST_SEED + given.seeds), given.count, given.bars)
+    seeds = range(FIRST_SEED, FIRST_SEED + given.seeds)
+    PARTS[given.part](given.problems, seeds, given.count, given.bars, exact=given.exact)
 
 
 if __name__ == "__main__":

@@ -61,6 +61,7 @@ class EnergyReading:
         is_estimate: Whether the joules are calculated instead of measured.
         meter: The name of the meter.
         call_spread: The interquartile range of the times of single calls over their median; None for a single call.
+        n_calls: The number of single calls that were timed.
     """
 
     joules: float
@@ -76,13 +77,17 @@ class EnergyReading:
     is_estimate: bool
     meter: str
     call_spread: float | None = None
+    n_calls: int = 1
 
     @property
     def deviation(self) -> float | None:
         """The standard deviation of `joules` itself, a median of windows, as if these were normal; None for one."""
-        if self.spread is None:
-            return None
-        return MEDIAN_FACTOR * self.joules * self.spread / NORMAL_QUARTILES / math.sqrt(self.repeats)
+        return _deviation(self.joules, self.spread, self.repeats)
+
+    @property
+    def call_deviation(self) -> float | None:
+        """The standard deviation of `call_seconds` itself, a median of calls, as if they were normal; None for one."""
+        return _deviation(self.call_seconds, self.call_spread, self.n_calls)
 
 
 def measure(
@@ -147,6 +152,7 @@ def measure(
         is_estimate=meter.is_estimate,
         meter=meter.name,
         call_spread=_spread(calls),
+        n_calls=len(calls),
     )
 
 
@@ -366,6 +372,11 @@ def _windows(marks: list[_Mark], count: int) -> list[_Window]:
 
 def _disagree(marks: list[_Mark]) -> bool:
     return (_spread([window.joules for window in _windows(marks, 1)]) or 0.0) > UNSTEADY
+
+
+def _deviation(middle: float, spread: float | None, count: int) -> float | None:
+    """The standard deviation of the median of a count of normal values, given their interquartile range over it."""
+    return None if spread is None else MEDIAN_FACTOR * middle * spread / NORMAL_QUARTILES / math.sqrt(count)
 
 
 def _spread(joules: list[float]) -> float | None:

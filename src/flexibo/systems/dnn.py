@@ -86,10 +86,11 @@ def dnn_system(
 
     def read(design: Mapping[str, Any]) -> dict[str, float]:
         found = runner.inference(design)
-        joules: float = 1000 * found.joules
-        if found.deviation is not None:
-            joules = Reading(joules, deviation=1000 * found.deviation, repeats=found.repeats)
-        given = {title: joules, "latency_ms": 1000 * found.call_seconds, "power_watts": found.watts}
+        given = {
+            title: _with_bar(1000 * found.joules, found.deviation, found.repeats),
+            "latency_ms": _with_bar(1000 * found.call_seconds, found.call_deviation, found.n_calls),
+            "power_watts": found.watts,
+        }
         return {name: given[name] for name in (title, *(other.name for other in others))}
 
     notes = (
@@ -103,6 +104,11 @@ def dnn_system(
         energy.name: read,
     }
     return System(system.name, space, (error, energy, *others), functions, notes, identity=identity_of(runner))
+
+
+def _with_bar(value: float, deviation: float | None, repeats: int) -> float:
+    """A value in thousandths with its error bar, the deviation in whole units; alone if that is not known."""
+    return value if deviation is None else Reading(value, deviation=1000 * deviation, repeats=repeats)
 
 
 def _training_notes(runner: NetworkRunner, *, as_trained: bool) -> tuple[str, ...]:

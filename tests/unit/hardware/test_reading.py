@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import math
 from collections.abc import Callable
-from itertools import chain, repeat
+from dataclasses import replace
+from itertools import chain, cycle, repeat
 from pathlib import Path
 from typing import Any
 
@@ -250,6 +251,19 @@ def test_a_first_call_that_takes_long_does_not_use_up_the_warm_up() -> None:
     )
     assert reading.call_seconds == pytest.approx(0.01)
     assert reading.call_spread == pytest.approx(0.0, abs=1e-9)
+
+
+def test_the_time_of_a_call_has_the_deviation_of_a_median() -> None:
+    world, seconds = World(step=0.001), cycle([0.01, 0.02, 0.03])
+    reading = measure(
+        lambda: world.pass_time(next(seconds), 100.0), world, count=1, repeats=2, warm_up_seconds=3.0, clock=world.clock
+    )
+    assert reading.n_calls > 2
+    assert reading.call_spread is not None
+    expected = 1.2533 * reading.call_seconds * reading.call_spread / 1.349 / reading.n_calls**0.5
+    assert reading.call_deviation == pytest.approx(expected, rel=1e-3)
+    single = replace(reading, call_spread=None)
+    assert single.call_deviation is None
 
 
 def test_windows_that_never_agree_end_at_the_most_that_there_may_be() -> None:

@@ -13,6 +13,7 @@ import pytest
 from flexibo.errors import UnknownNameError
 from flexibo.hardware import EstimatedMeter
 from flexibo.hardware.knobs import LinuxMachine, Roots, Write
+from flexibo.objectives import Reading
 from flexibo.systems.dnn import dnn_system
 from flexibo.systems.options import NETWORKS
 
@@ -89,6 +90,7 @@ def test_a_reading_gives_millijoules_and_what_lies_beside_them(tmp_path: Path) -
     assert isinstance(found, Mapping)
     assert list(found) == ["energy_millijoules", "latency_ms", "power_watts"]
     assert all(value > 0 for value in found.values())
+    assert [isinstance(value, Reading) for value in found.values()] == [True, True, False]
     assert [objective.measured_with for objective in system.objectives[2:]] == ["energy_millijoules"] * 2
 
 
