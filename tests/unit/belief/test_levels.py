@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from flexibo import Objective, Study
+from flexibo._internal.arrays import FloatArray
 from flexibo.belief.belief import predictions
-from flexibo.belief.levels import LevelModel, level_maps, mapped, supported, with_levels
+from flexibo.belief.levels import LevelModel, level_maps, map_slopes, mapped, supported, with_levels
+from flexibo.objectives import Reading
 from flexibo.surrogates.level_process import LevelHyperparameters, LevelProcess, used_rows
 
 
@@ -99,3 +101,26 @@ def test_what_counts_is_the_order_of_the_best_half() -> None:
     assert supported(keys, level, np.concatenate([early, last]), 2)[0] == 0.0
     early = np.concatenate([last[:10], last[10:][::-1]])
     assert supported(keys, level, np.concatenate([early, last]), 2)[0] > 0.9
+
+
+@pytest.mark.parametrize("sign", [1, 0])
+def test_error_bars_of_early_losses_are_mapped_by_the_derivative(sign: int) -> None:
+    losses, level = np.array([0.5, 2.0, 3.0, 4.0]), np.array([0, 1, 2, 0])
+    location, scale = np.array([0.3, -0.1, 0.0]), np.array([1.7, 0.6, 1.0])
+
+    def at(moved: float) -> FloatArray:
+        return mapped(losses + moved, level, location, scale, sign)
+
+    slopes = map_slopes(losses, at(0.0), level, scale, sign)
+    np.testing.assert_allclose(slopes, (at(1e-6) - at(-1e-6)) / 2e-6, rtol=1e-6)
+
+
+def test_a_last_value_with_an_error_bar_is_moved_by_its_neighbours() -> None:
+    study = studied()
+    study.add({"x": 0.52}, {"error": Reading(curve(0.52, 9) + 0.5, deviation=0.5), "joules": 1.0})
+    history = study.history
+    designs = history.space.designs([{"x": 0.5}, {"x": 0.52}])
+    found = predictions(history, designs, study.predictor.models(history))
+    assert found.sigma[0, 0] == 0.0
+    assert found.sigma[1, 0] > 0.0
+    assert found.mu[1, 0] < curve(0.52, 9) + 0.25
