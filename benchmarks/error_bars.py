@@ -43,6 +43,7 @@ FIRST_SEED = 1000
 LEAST, MOST = 0.01, 0.3  # standard deviations of readings, as shares of the range of losses
 REPEATS = 3
 HELD_OUT = 200
+MOST_LOST = 20.0  # the log density of a loss is at least minus this
 Told: TypeAlias = Literal["true", "repeats"]
 Bars: TypeAlias = Literal["none"] | Told
 BY_SEED: TypeAlias = dict[int, float]
@@ -85,7 +86,7 @@ def predicted(problem: Problem, seed: int, count: int, told: Bars, *, exact: boo
         mean, deviation = model.predict(X[others])
         off, floor = losses[others, j] - mean, 1e-3 * span[j]
         width = np.maximum(deviation, floor)
-        density = -0.5 * (off / width) ** 2 - np.log(width / span[j])
+        density = np.maximum(-0.5 * (off / width) ** 2 - np.log(width / span[j]), -MOST_LOST)
         found.append((float(density.mean()), float(np.sqrt((off**2).mean()) / span[j])))
     return found
 
