@@ -16,7 +16,7 @@ from tests.unit.studyfile.processes import PATIENCE, Clock, is_gone, until
 from flexibo import Design, Evaluation, Objective, Space
 from flexibo.errors import DesignError, MachineError
 from flexibo.executors import InlineExecutor, Outcome
-from flexibo.executors.measure import current_evaluation, measured
+from flexibo.executors.measure import TookTooLongError, current_evaluation, measured
 from flexibo.objectives import Reading
 from flexibo.studyfile._inherited import WITHHELD
 from flexibo.studyfile.command import Command, CommandError, read_value
@@ -203,7 +203,7 @@ class TestEnds:
     def test_a_timeout_is_told_apart_from_a_failure(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("flexibo.studyfile._shell.time", Clock(tmp_path / "begun"))
         measure = command("echo 5; echo 1 > begun; sleep 1000", tmp_path, timeout=600.0, logs=str(tmp_path))
-        with pytest.raises(TimeoutError, match=r"timeout.*\b600 s"):
+        with pytest.raises(TookTooLongError, match=r"timeout.*\b600 s"):
             measure(design())
         assert "# timeout " in (tmp_path / "no-number-error.log").read_text()
 
