@@ -70,11 +70,13 @@ def test_appended_readings_are_as_if_they_had_been_there() -> None:
 
 
 @pytest.mark.parametrize("noisy", [False, True])
-def test_the_slopes_of_the_likelihood_are_its_differences(noisy: bool) -> None:
+@pytest.mark.parametrize("bar", [0.0, 0.3])
+def test_the_slopes_of_the_likelihood_are_its_differences(noisy: bool, bar: float) -> None:
     X, y, _ = data()
+    variances = np.linspace(0.0, bar, len(y)) ** 2
     prior = _LevelPrior.of(LEVELS, noisy=noisy)
     last = with_levels(X[:, :3], np.full(len(X), LEVELS - 1), LEVELS)  # the covariance of the designs alone
-    loss = _LevelLoss(covariance(last, last), X[:, 3:], y, prior)
+    loss = _LevelLoss(covariance(last, last), X[:, 3:], y, variances, prior)
     theta = prior.mean + np.random.default_rng(1).normal(0.0, 0.3, len(prior.mean))
     found = loss(theta)[1]
     steps = 1e-5 * np.eye(len(theta))
