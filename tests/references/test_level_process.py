@@ -135,7 +135,7 @@ def test_the_slopes_of_the_likelihood_with_proxies_are_its_differences(noisy: bo
     X, y, _ = data()
     prior = _LevelPrior.of(LEVELS, noisy=noisy, proxies=2)
     last = with_levels(X[:, :3], np.full(len(X), LEVELS - 1), LEVELS)
-    loss = _LevelLoss(covariance(last, last), X[:, 3:], y, prior, proxies=2)
+    loss = _LevelLoss(covariance(last, last), X[:, 3:], y, np.zeros(len(y)), prior, proxies=2)
     theta = prior.mean + np.random.default_rng(1).normal(0.0, 0.3, len(prior.mean))
     differences = [(loss(theta + step)[0] - loss(theta - step)[0]) / 2e-5 for step in 1e-5 * np.eye(len(theta))]
     assert loss(theta)[1] == pytest.approx(differences, rel=1e-4, abs=1e-4)
