@@ -118,12 +118,9 @@ def test_a_newcomer_sees_the_first_front_in_a_browser_within_five_minutes(folder
 def test_an_own_program_has_a_confirmed_front_within_ten_minutes(folder: Path) -> None:
     start = time.monotonic()
     section = README.partition("### Your own program")[2].partition("\n#")[0]
-    for budget, smaller in (("budget: 20s", "budget: 12s"), ("--budget 10s", "--budget 4s")):
-        assert budget in section
-        section = section.replace(budget, smaller)
     program, study, commands = re.findall(r"```(?:py|yaml|sh)\n(.*?)```", section, flags=re.DOTALL)
     Path("pack.py").write_text(program, encoding="utf-8")
-    Path("pack.yaml").write_text(study, encoding="utf-8")
+    Path("pack.yaml").write_text(f"{study}stop: {{max_evaluations: 20}}\n", encoding="utf-8")  # on a quick machine
     shown = [said(*shlex.split(line, comments=True)[1:]) for line in commands.splitlines()]
     assert len(shown) == 4
     assert "value read: seconds" in shown[0]
@@ -131,5 +128,5 @@ def test_an_own_program_has_a_confirmed_front_within_ten_minutes(folder: Path) -
     assert "Confirmed front" in shown[-1]
     with Study.load("sqlite:///pack.db") as stored:
         assert len(stored.front()) > 1
-        assert all(stored.history.count(j) > 2 for j in range(2))
+        assert all(stored.history.count(j) > 3 for j in range(2))
     assert time.monotonic() - start < TEN_MINUTES
