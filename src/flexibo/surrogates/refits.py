@@ -68,6 +68,7 @@ class Refits:
         self._memory = memory
         self.possible = possible
         self._settings = settings
+        self.takes_variances = takes_variances(settings)  # asked at every question, and slow to find out
         self._seed = seed
         self.growth = growth
         self._start = -1
@@ -76,11 +77,6 @@ class Refits:
         self._variances: FloatArray | None = None
         self._model = self._bounded = settings
         self._bounds: tuple[float, float] | None = None
-
-    @property
-    def takes_variances(self) -> bool:
-        """Whether the model uses the variances of the own noise of losses."""
-        return takes_variances(self._settings)
 
     def model(
         self,
