@@ -273,13 +273,20 @@ def test_a_study_outlives_a_killed_worker_and_a_killed_head_node_is_told_and_lea
         again = next(e.evaluation for e in study.events if isinstance(e, Asked) and e.evaluation.attempt == 2)
         assert again.number in {event.number for event in told}
         flag.unlink()
-        executor.submit(question(1), ERROR, lambda design: time.sleep(LIMIT))
-        executor.finished(1.0)
-        [head] = [p for p in processes(pid) if (p / "comm").read_text().strip() == "gcs_server"]
+        [head] = [int(p.name) for p in processes(pid) if (p / "comm").read_text().strip() == "gcs_server"]
+
+        def attacking(design: Design) -> float:
+            os.kill(head, signal.SIGKILL)
+            time.sleep(LIMIT)
+            return 1.0
+
+        other = Study(SPACE, [ERROR, Objective("joules")], method="random", budget=20, seed=1, n_initial=2)
         start = time.monotonic()
-        os.kill(int(head.name), signal.SIGKILL)
         with pytest.raises(MachineError) as caught:
-            executor.finished()
+            other.run({"error": attacking, "joules": attacking}, executor=executor, progress=False)
+        given_back = [event for event in other.events if isinstance(event, Released)]
+        assert {event.reason for event in given_back} == {str(caught.value)}
+        assert not any(isinstance(event, Failed) for event in other.events)
         assert time.monotonic() - start < 20
         assert re.search(r"Ray cluster .*is lost .*127\.0\.0\.1:\d+", str(caught.value))
     assert time.monotonic() - start < 40
@@ -335,10 +342,8 @@ def test_a_function_that_holds_the_interpreter_is_not_taken_for_frozen_on_this_m
         executor._lease, executor._engine._beat = LEASE_SECONDS, LEASE_SECONDS / 4  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(
-    ("name", "attack"),
-    [("raylet", signal.SIGKILL), pytest.param("gcs_server", signal.SIGSTOP, marks=pytest.mark.long)],
-)
+@pytest.mark.long  # a head node that is killed is told above
+@pytest.mark.parametrize(("name", "attack"), [("raylet", signal.SIGKILL), ("gcs_server", signal.SIGSTOP)])
 def test_a_cluster_that_dies_or_freezes_is_told_in_one_sentence_and_what_ran_is_given_back(
     name: str, attack: signal.Signals, tmp_path: Path
 ) -> None:
