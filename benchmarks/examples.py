@@ -228,7 +228,9 @@ def draw(example: str, methods: Sequence[str], courses: Sequence[Course], path: 
             label = f"{option}={kind}" if alpha == 1.0 else None
             left.scatter(*table.values[chosen][:, [x, y]].T, s=size, color=colour, alpha=alpha, lw=0, label=label)
     units = [f"{table.objectives[j].name} [{table.objectives[j].unit}]" for j in (x, y)]
-    left.set(xscale="log", yscale="log", xlabel=units[0], ylabel=units[1], title="Recorded designs; large: the front")
+    scales = ["log" if np.ptp(np.log10(table.values[:, j])) > 1.0 else "linear" for j in (x, y)]
+    left.set(xscale=scales[0], yscale=scales[1], xlabel=units[0], ylabel=units[1])
+    left.set(title="Recorded designs; large: the front")
     left.legend(frameon=False, fontsize="small")
     everything, most = table.cost_of_all()[0], max(course.spent[-1] for course in courses)
     grid = np.linspace(0.0, most, 200)

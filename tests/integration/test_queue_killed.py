@@ -110,7 +110,11 @@ PROCESSES = ("--executor", "processes", "--workers", "2")
 
 @pytest.mark.parametrize(
     ("url", "again"),
-    [("sqlite", CONFIRM), ("postgresql", CONFIRM), ("sqlite", RESUME), ("postgresql", WORK)],
+    [
+        *(("sqlite", CONFIRM), ("postgresql", CONFIRM), ("sqlite", RESUME), ("postgresql", WORK)),
+        pytest.param("postgresql", RESUME, marks=pytest.mark.long),
+        pytest.param("sqlite", WORK, marks=pytest.mark.long),
+    ],
     indirect=["url"],
 )
 def test_what_a_killed_confirm_left_in_the_queue_is_measured_by_the_next(
@@ -128,7 +132,14 @@ def test_what_a_killed_confirm_left_in_the_queue_is_measured_by_the_next(
     assert set(counted(tmp_path).values()) == {1}
 
 
-@pytest.mark.parametrize(("url", "more"), [("sqlite", ()), ("postgresql", ()), ("sqlite", PROCESSES)], indirect=["url"])
+@pytest.mark.parametrize(
+    ("url", "more"),
+    [
+        *(("sqlite", ()), ("postgresql", ()), ("sqlite", PROCESSES)),
+        pytest.param("postgresql", PROCESSES, marks=pytest.mark.long),
+    ],
+    indirect=["url"],
+)
 def test_two_that_confirm_at_once_measure_nothing_twice(
     start: Start, tmp_path: Path, url: str, more: tuple[str, ...]
 ) -> None:
