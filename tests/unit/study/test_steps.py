@@ -11,6 +11,7 @@ import pytest
 from tests.unit.study.small_studies import asked
 
 from flexibo import Objective, Study
+from flexibo.belief.step_costs import whole_costs
 from flexibo.errors import InvalidTypeError, InvalidValueError
 from flexibo.history import History
 from flexibo.history.events import Evaluation, FailureKind
@@ -60,7 +61,7 @@ def test_only_the_last_step_counts_as_measured() -> None:
     assert study.curve(early.design, "error") == ((1, 0.7), (3, 0.5), (5, 0.4), (9, 0.2))
     assert study.history.reached(early.design, "error") == 9
     assert [m.values for m in study.history.measurements] == [{"error": 0.2}]
-    assert study.history.costs(0)[1] == pytest.approx([9.0, 9.0])
+    assert whole_costs(study.history, 0)[1] == pytest.approx([9.0, 9.0])
 
 
 def test_what_cannot_resume_begins_anew_and_pays_for_everything() -> None:
