@@ -38,10 +38,12 @@ class Picture:
     draw: Callable[[Study], Any]  # with matplotlib; returns axes, or an array of them
     least: int = 1  # number of optimised objectives that it can show
     most: float = math.inf
+    of_steps: bool = False  # whether it shows an objective with steps
 
     def suits(self, study: Study) -> bool:
-        """Whether it can show a study with this number of objectives."""
-        return self.least <= len(study.history.optimised) <= self.most
+        """Whether it can show a study with these objectives."""
+        has_steps = any(objective.stops for objective in study.objectives)
+        return self.least <= len(study.history.optimised) <= self.most and (has_steps or not self.of_steps)
 
 
 PICTURES: Mapping[str, Picture] = {
@@ -52,7 +54,7 @@ PICTURES: Mapping[str, Picture] = {
     "region": Picture("The volume of the Pareto region, against cost.", region),
     "evaluations": Picture("The number of evaluations of each objective, against cost.", evaluations),
     "gains": Picture("The expected gain per cost of each evaluation, against cost.", gains),
-    "curves": Picture("The learning curves of designs, of an objective with steps.", curves),
+    "curves": Picture("The learning curves of designs, of an objective with steps.", curves, of_steps=True),
     "importance": Picture("The importance of each option for each objective.", importance),
     "parallel": Picture("Designs across all options and objectives.", parallel),
     "slices": Picture("The prediction of an objective along the most important options.", slices),

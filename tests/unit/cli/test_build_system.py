@@ -42,7 +42,9 @@ class TestSplitBetweenMachines:
         monkeypatch.setattr(catalogue, "NETWORKS", MappingProxyType({**catalogue.NETWORKS, "lenet": TINY}))
         monkeypatch.setattr(LinuxCpu, "options", lambda self, traits: RUNNING)
         monkeypatch.setattr("flexibo.systems._expected_time.work_of", lambda task, design: None)
-        reading = SimpleNamespace(joules=0.25, deviation=0.01, repeats=10, call_seconds=0.5, watts=0.5)
+        reading = SimpleNamespace(
+            joules=0.25, deviation=0.01, repeats=10, call_seconds=0.5, call_deviation=0.02, n_calls=10, watts=0.5
+        )
         monkeypatch.setattr("flexibo.systems.network_runner.measure", lambda run, meter, **how: reading)
         folder = tmp_path / "data"
         folder.mkdir()
