@@ -53,7 +53,7 @@ def opened(chrome: Browser, running: Running, evaluations: int, name: str = "stu
     """Open the page and wait until the table has said how many rows it has, and has drawn the first of them."""
     wait_until(lambda: running.study(name), "the study is read")
     chrome.open(running.address)
-    wait_for(chrome, "return document.flexiboDashboard?.page?.evaluations", "the page")
+    wait_for(chrome, "return !!document.flexiboDashboard?.page?.evaluations", "the page")
     # Pictures that are drawn above it push the table out of sight again, where it asks for nothing.
     drawn = f"return {TABLE}.table?.getDataCount() === {evaluations} && {TABLE}.parts.said.innerText && ({SEEN}).length"
     wait_for(chrome, f"{TABLE}.element.scrollIntoView(); {drawn}", "all rows")

@@ -288,7 +288,7 @@ def test_a_study_outlives_a_killed_worker_and_a_killed_head_node_is_told_and_lea
         assert {event.reason for event in given_back} == {str(caught.value)}
         assert not any(isinstance(event, Failed) for event in other.events)
         assert time.monotonic() - start < 20
-        assert re.search(r"Ray cluster .*is lost .*127\.0\.0\.1:\d+", str(caught.value))
+        assert re.search(r"Ray cluster .*is lost", str(caught.value))  # with its address, if it can still be asked for
     assert time.monotonic() - start < 40
     assert processes(pid) == []
     assert list(tmp_path.iterdir()) == os.listdir(folder) == []
