@@ -215,7 +215,7 @@ def draw(example: str, methods: Sequence[str], courses: Sequence[Course], path: 
     from matplotlib import pyplot as plt
 
     table = recorded(example)
-    figure, (left, right) = plt.subplots(1, 2, figsize=(9.2, 3.9), layout="constrained")
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9.2, 4.3), layout="constrained")
     columns = [j for j, one in enumerate(table.objectives) if one.optimise]
     x, y = columns[-1], columns[0]
     option, pool = KINDS[example], table.space.enumerate()
@@ -231,7 +231,7 @@ def draw(example: str, methods: Sequence[str], courses: Sequence[Course], path: 
     scales = ["log" if np.ptp(np.log10(table.values[:, j])) > 1.0 else "linear" for j in (x, y)]
     left.set(xscale=scales[0], yscale=scales[1], xlabel=units[0], ylabel=units[1])
     left.set(title="Recorded designs; large: the front")
-    left.legend(frameon=False, fontsize="small")
+    left.legend(frameon=False, fontsize="small", loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
     everything, most = table.cost_of_all()[0], max(course.spent[-1] for course in courses)
     grid = np.linspace(0.0, most, 200)
     for method, colour in zip(methods, COLOURS, strict=False):
