@@ -289,7 +289,7 @@ class Objective:
 
     @property
     def is_proxy(self) -> bool:
-        """Whether it is measured only for what it tells of others: neither optimised nor limited."""
+        """Whether it is measured only for what it tells about other objectives: it is neither optimised nor limited."""
         return not self.optimise and not self.is_constraint
 
     @property

@@ -15,6 +15,15 @@ SPACE = Space({"x": (0.0, 1.0), "k": ["a", "b", "c"], "w": [1, 2, 4]})
 OBJECTIVES = [Objective("f", "max", options=["x", "k"]), Objective("g"), Objective("h", measured_with="g")]
 
 
+def copied(storage: MemoryStorage) -> MemoryStorage:
+    """Another storage with the same events, and the signs of life of workers: what they hold is not left behind."""
+    copy = MemoryStorage()
+    copy.commit(0, lambda none: storage.read())
+    for worker, sign in storage.workers().items():
+        copy.sign(worker, sign)
+    return copy
+
+
 @settings(max_examples=examples(8), deadline=None)
 @given(
     st.lists(
@@ -44,10 +53,7 @@ def test_a_replayed_study_equals_the_live_one(actions: list[str], seed: int) -> 
             live.fail(evaluation, "broken", cost=0.5)
         elif action == "release":
             live.release(evaluation)
-    copy = MemoryStorage()
-    copy.commit(0, lambda none: storage.read())
-    for worker, sign in storage.workers().items():  # what it holds is not left behind
-        copy.sign(worker, sign)
+    copy = copied(storage)
     again = Study(SPACE, OBJECTIVES, n_initial=2, seed=seed, budget=50, storage=copy, candidates=30)
     assert again.events == live.events
     assert again.spent == live.spent
@@ -76,10 +82,7 @@ def test_a_replayed_study_with_steps_equals_the_live_one(actions: list[str], see
             live.fail(evaluation, "broken", cost=0.5, reports=reports[:2])
         elif action == "release":
             live.release(evaluation)
-    copy = MemoryStorage()
-    copy.commit(0, lambda none: storage.read())
-    for worker, sign in storage.workers().items():
-        copy.sign(worker, sign)
+    copy = copied(storage)
     again = Study(SPACE, objectives, n_initial=2, seed=seed, budget=60, storage=copy, candidates=30)
     assert again.events == live.events
     assert again.spent == live.spent
@@ -105,10 +108,7 @@ def test_a_replayed_study_with_a_proxy_equals_the_live_one(actions: list[str], s
             live.fail(evaluation, "broken", cost=0.5)
         elif action == "release":
             live.release(evaluation)
-    copy = MemoryStorage()
-    copy.commit(0, lambda none: storage.read())
-    for worker, sign in storage.workers().items():
-        copy.sign(worker, sign)
+    copy = copied(storage)
     again = Study(SPACE, objectives, n_initial=4, seed=seed, budget=90, storage=copy, candidates=30)
     assert again.events == live.events
     assert again.front() == live.front()

@@ -237,6 +237,7 @@ def _checkpoints(url: str) -> Iterator[Finding]:
     """Whether trainings of the stored studies can save their checkpoints at the usual place, if any has steps."""
     try:
         storages = [stored_study(url, study.name)[0] for study in stored_studies(url)] if url else []
+        # A URL is that of a database, which names a folder; the protocol does not, as a storage in memory has none.
         folders = {storage.checkpoints for storage in storages if _has_steps(storage)}  # type: ignore[attr-defined]
     except Exception:  # the check of the storage says why
         return

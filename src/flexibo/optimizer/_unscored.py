@@ -50,8 +50,8 @@ def _teaching_question(request: Request) -> Evaluation | None:
         designs = teaching(history, p) if name in request.wanted else history.designs[:0]
         of = [q for q, _ in history.counting if p in _proxies_of(history, q)]
         offered = request.price_list(designs, proxies=True)
-        dear = offered.prices[:, p] > CHEAP_PROXY * mean_costs(history)[of].max(initial=0.0)
-        rows = np.flatnonzero(offered.open[:, p] & offered.pays(offered.prices[:, p]) & ~dear)
+        too_expensive = offered.prices[:, p] > CHEAP_PROXY * mean_costs(history)[of].max(initial=0.0)
+        rows = np.flatnonzero(offered.open[:, p] & offered.pays(offered.prices[:, p]) & ~too_expensive)
         if len(rows):
             told = " and ".join(history.purchases[q].objective for q in of)
             why = f"{told} of this design is known: both together show how much the proxy tells"

@@ -44,7 +44,7 @@ class Weighing(Protocol):
 
     @property
     def takes_variances(self) -> bool:
-        """Whether it uses them; one that consists of others may not."""
+        """Whether it uses them. A surrogate that is built from others does only if they do."""
 
     def fit(
         self,
