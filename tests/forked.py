@@ -38,7 +38,6 @@ COMMAND_LINE = (
     "psycopg",
     "pydantic.type_adapter",
     "scipy.optimize",
-    "scipy.stats",
     "sqlalchemy.dialects.postgresql.psycopg",
     "typer.testing",
     "uvicorn",

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -276,8 +274,3 @@ def test_what_may_be_measured_again_is_not_proposed_again(make: Callable[[], Pro
     for _ in range(10):
         measure(history, next(proposal(history, (), 3)))
     assert len(history.designs) == 10
-
-
-def test_what_is_slow_to_import_is_imported_when_it_is_used() -> None:
-    check = "import sys, flexibo.methods.base; print([m for m in ('pymoo', 'scipy.stats') if m in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", check], capture_output=True, text=True).stdout.strip() == "[]"

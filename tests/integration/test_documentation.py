@@ -95,7 +95,7 @@ def name_of(path: Path) -> str:
 @pytest.fixture(scope="module")
 def ready() -> Iterator[None]:
     """Pages run in processes of their own, which have imported what most of them need."""
-    with imported("flexibo.study", "flexibo.plots", "flexibo.storage.sql", "matplotlib.pyplot", "scipy.stats"):
+    with imported("flexibo.study", "flexibo.plots", "flexibo.storage.sql", "matplotlib.pyplot"):
         yield
 
 

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module", autouse=True)
 def ready() -> Iterator[None]:
-    with imported("flexibo.integrations.optuna", "optuna.storages", "scipy.stats", "sqlalchemy.dialects.sqlite"):
+    with imported("flexibo.integrations.optuna", "optuna.storages", "sqlalchemy.dialects.sqlite"):
         yield
 
 

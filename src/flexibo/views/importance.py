@@ -22,6 +22,7 @@ from flexibo._internal.checks import whole_number
 from flexibo._internal.threads import single_thread
 from flexibo.space import Designs, Space
 from flexibo.space.filling import codes_at
+from flexibo.space.sobol import sobol
 from flexibo.study import Study
 from flexibo.surrogates import Surrogate
 from flexibo.views._json import json_fields
@@ -86,11 +87,9 @@ def importance_view(study: Study, *, draws: int = DRAWS) -> ImportanceView:
 
 def _pair(space: Space, draws: int) -> tuple[Designs, Designs]:
     """Two independent draws of designs; options have values even where a condition makes them inactive."""
-    from scipy.stats.qmc import Sobol  # takes most of a second to import
-
     options = list(space.options.values())
     rng = np.random.default_rng(SEED)
-    units = Sobol(2 * len(options), scramble=True, seed=rng).random(draws)
+    units = next(sobol(2 * len(options), draws, rng))
     codes = np.empty_like(units)
     for column, u in enumerate(units.T):
         position = column % len(options)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import FrozenInstanceError
 
 import numpy as np
@@ -144,15 +142,6 @@ def test_hyperparameters_must_be_positive_and_as_many_as_there_are_options():
     X, y = data(5)
     with pytest.raises(InvalidValueError, match=r"1 length scales.* 3"):
         conditioned(X, y, given=Hyperparameters(length_scales=(1.0,), variance=1.0, noise=1e-3))
-
-
-def test_importing_surrogates_loads_neither_scikit_learn_nor_the_slow_parts_of_scipy():
-    code = (
-        "import sys, flexibo.surrogates;"
-        "print([m for m in ('sklearn', 'scipy.optimize', 'scipy.stats') if m in sys.modules])"
-    )
-    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert printed.strip() == "[]"
 
 
 def test_little_scatter_keeps_length_scales_together_and_much_lets_an_idle_option_go() -> None:
