@@ -74,6 +74,21 @@ class Reading(float):
         return cls(middle, deviation=MEDIAN_FACTOR * statistics.stdev(values) / math.sqrt(count), repeats=count)
 
 
+def error_bars(values: Mapping[str, object]) -> dict[str, tuple[float, int]]:
+    """The deviation and the repeats of the values that have them."""
+    return {name: (one.deviation, one.repeats) for name, one in values.items() if isinstance(one, Reading)}
+
+
+def with_error_bars(values: Mapping[str, float], bars: Mapping[str, tuple[float, int]]) -> dict[str, float]:
+    """The values, with these deviations and repeats where they are given.
+
+    >>> with_error_bars({"joules": 3.1, "ms": 20.0}, {"joules": (0.2, 10)})
+    {'joules': Reading(3.1, deviation=0.2, repeats=10), 'ms': 20.0}
+    """
+    found = {name: Reading(values[name], deviation=one, repeats=repeats) for name, (one, repeats) in bars.items()}
+    return {**values, **found}
+
+
 @dataclass(frozen=True, slots=True)
 class Objective:
     """One property of a design that is measured: an objective, a constraint, or both.

@@ -293,7 +293,7 @@ def _quantity(row: DesignRow, objective: Objective) -> str:
     if not count:
         reached = f"; step {row.reached[name]} of {objective.stops[-1]} was reached" if name in row.reached else ""
         return f"~{estimate}{unit} (predicted{reached}{bound})"
-    if not deviation and count == 1:
+    if not (deviation or spread) and count == 1:
         return f"{format_exact(row.values[name])}{unit} (measured{bound})"
     times = "1 reading" if count == 1 else f"mean of {count} readings"
     blur = f" ±{format_number(spread)}" if spread else ""

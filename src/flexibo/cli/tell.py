@@ -18,6 +18,7 @@ from flexibo.cli._text import print_json, squeezed
 from flexibo.cli.ask import HAND
 from flexibo.errors import InvalidValueError
 from flexibo.history.events import LABEL_DIGITS
+from flexibo.objectives import LARGEST, Reading, error_bars
 from flexibo.storage.base import parsed_object
 from flexibo.storage.heartbeat import is_detached
 from flexibo.study.answers import NeverAskedError
@@ -37,7 +38,9 @@ def tell(
     values: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="VALUE | NAME=VALUE...", help="The measured value; several values by name.", show_default=False
+            metavar="VALUE | NAME=VALUE...",
+            help="The measured value, as in 3.5, or 3.5+-0.2 with its standard deviation; several values by name.",
+            show_default=False,
         ),
     ] = None,
     cost: Annotated[
@@ -98,7 +101,7 @@ def tell(
         else:
             measured = _numbers(asked.objective, given)
             study.tell(asked, measured, cost=spent, reports=on_the_way)
-            told = ", ".join(f"{one} {value:g}" for one, value in measured.items())
+            told = ", ".join(f"{one} {_shown(value)}" for one, value in measured.items())
         counted = released or study.history.answered.get(number) == hand
     finally:
         study.close()
@@ -219,7 +222,8 @@ def _kept(url: str, name: str, number: int, given: Sequence[str], failed: str | 
     if failed is not None or not given or design is None or not isinstance(place, SQLStorage):
         return ""
     objective = os.environ.get("FLEXIBO_OBJECTIVE", "")
-    told = event_to_dict(Told(number, _numbers(objective, given), cost))
+    values = _numbers(objective, given)
+    told = event_to_dict(Told(number, values, cost, noise=error_bars(values)))
     return f" {keep(UnstoredAnswer(study, design, objective, told, why), place.unstored, place.place)}"
 
 
@@ -230,16 +234,36 @@ def _numbers(objective: str, given: Iterable[str]) -> Mapping[str, float]:
         name = name if sign else objective
         if name in found:
             raise InvalidValueError(f"{name!r} has two values; give each objective once, as NAME=VALUE.")
-        try:
-            found[name] = float(number)
-        except ValueError:
-            found[name] = math.nan
-        if not math.isfinite(found[name]):
+        value, *bar = (_finite(part) for part in re.split(r"\+-|±", number, maxsplit=1))
+        if value is None:
             raise InvalidValueError(
                 f"{text!r} is no finite number; tell one, such as {name}=0.5, or say --failed REASON. The "
                 "evaluation is still out."
             )
+        found[name] = _with_bar(value, bar[0], text) if bar else value
     return found
+
+
+def _finite(text: str) -> float | None:
+    """The number that is typed; None if it is no finite one."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _with_bar(value: float, deviation: float | None, text: str) -> Reading:
+    if deviation is None or not 0 <= deviation <= LARGEST:
+        raise InvalidValueError(
+            f"{text!r} has no standard deviation after the value; give one that is zero or more, as in 3.5+-0.2. The "
+            "evaluation is still out."
+        )
+    return Reading(value, deviation=deviation)
+
+
+def _shown(value: float) -> str:
+    return f"{value:g} ±{value.deviation:g}" if isinstance(value, Reading) else f"{value:g}"
 
 
 def _say(study: Study, evaluation: Evaluation, told: str, *, counted: bool, cost: float | None, json: bool) -> None:

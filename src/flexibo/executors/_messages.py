@@ -9,7 +9,7 @@ import struct
 import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -21,7 +21,7 @@ from flexibo.executors.base import Measure, Outcome
 from flexibo.executors.measure import failure, too_long
 from flexibo.history.events import Evaluation, FailureKind
 from flexibo.history.reports import Reports
-from flexibo.objectives import Objective, Reading
+from flexibo.objectives import Objective, error_bars, with_error_bars
 
 CHUNK = 1 << 18  # bytes that are read at a time
 LOAD_SECONDS = 300.0  # how long a worker process may take to start and to import what a function with a timeout needs
@@ -115,7 +115,9 @@ class WorkerAnswer:
     mistake: str = ""
     reports: Reports = ()
     begun: int | None = None
-    bars: Mapping[str, Sequence[float]] = field(default_factory=dict)  # deviation and repeats of values that have them
+    bars: Mapping[str, tuple[float, int]] = field(
+        default_factory=dict
+    )  # deviation and repeats of values that have them
 
     @classmethod
     def of(cls, outcome: Outcome) -> WorkerAnswer:
@@ -132,14 +134,13 @@ class WorkerAnswer:
             outcome.mistake,
             outcome.reports,
             outcome.begun,
-            {n: (v.deviation, v.repeats) for n, v in (values or {}).items() if isinstance(v, Reading)},
+            error_bars(values or {}),
         )
 
     def outcome(self, evaluation: Evaluation) -> Outcome:
-        bars = {n: Reading((self.values or {})[n], deviation=d, repeats=int(r)) for n, (d, r) in self.bars.items()}
         return Outcome(
             evaluation,
-            None if self.values is None else {**self.values, **bars},
+            None if self.values is None else with_error_bars(self.values, self.bars),
             self.cost,
             self.reason,
             self.timed,

@@ -65,6 +65,7 @@ class TrackedEvaluation:
     is_failed: bool = False
     steps: str = ""  # of an objective with steps: from which to which it went
     curve: tuple[tuple[int, float], ...] = ()  # the values at steps that it added, ascending
+    deviations: Mapping[str, float] = field(default_factory=dict)  # the standard deviations of values with error bars
 
     @property
     def name(self) -> str:
@@ -75,6 +76,7 @@ class TrackedEvaluation:
     def metrics(self) -> dict[str, float]:
         """Its numbers by name; those of the study's objectives have their own names."""
         found = {"cost": self.cost, "expected cost": self.expected_cost}
+        found |= {f"{name} deviation": deviation for name, deviation in self.deviations.items()}
         return {**found, **({} if self.gain is None else {"gain": self.gain}), **self.values}
 
     @property
@@ -256,11 +258,13 @@ def tracked(
     asked = study.history.asked[event.number]
     values = dict(event.values) if isinstance(event, Told) else {}
     last = {} if asked.stop is None or not values else {asked.stop: values[asked.objective]}
+    is_partial = study.history.is_partial(asked)
+    bars = event.noise if isinstance(event, Told) and not is_partial else {}
     return TrackedEvaluation(
         number=event.number,
         objective=asked.objective,
         design=dict(asked.design),
-        values={} if study.history.is_partial(asked) else values,
+        values={} if is_partial else values,
         cost=event.cost,
         spent=study.history.spent if spent is None else spent,
         why=asked.why,
@@ -274,6 +278,7 @@ def tracked(
         is_failed=isinstance(event, Failed),
         steps="" if asked.stop is None else f"{asked.start} to {asked.stop}",
         curve=(*event.reports, *last.items()),
+        deviations={name: deviation for name, (deviation, _) in bars.items()},
     )
 
 

@@ -47,8 +47,10 @@ def value_columns(
 
 
 def is_noisy(rows: Sequence[DesignRow], name: str) -> bool:
-    """Whether readings of a quantity differ: a measured value that is not known exactly, or several readings."""
-    return any(row.readings[name] > 1 or (row.readings[name] and row.deviations[name] > 0) for row in rows)
+    """Whether readings of a quantity differ: one that has an error bar or is not known exactly, or several of them."""
+    return any(
+        row.readings[name] > 1 or (row.readings[name] and (row.spreads[name] or row.deviations[name])) for row in rows
+    )
 
 
 def _blur(row: DesignRow, name: str) -> float:

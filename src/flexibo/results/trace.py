@@ -39,6 +39,7 @@ class TraceRow:
         reason: Why the attempt failed.
         costs: The total cost of each objective including this evaluation.
         reached: The step at which it stopped, if that is before the last one of its objective; otherwise None.
+        deviations: The standard deviations of the values that have an error bar.
     """
 
     number: int
@@ -54,6 +55,7 @@ class TraceRow:
     reason: str = ""
     costs: Mapping[str, float] = field(default_factory=dict)
     reached: int | None = None
+    deviations: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def has_failed(self) -> bool:
@@ -61,7 +63,7 @@ class TraceRow:
         return self.value is None and self.reached is None
 
 
-STRUCTURED = ("design", "values", "costs", "reached")  # the fields of a row that are no cell of a table
+STRUCTURED = ("design", "values", "costs", "reached", "deviations")  # the fields of a row that are no cell of a table
 
 
 class Trace(Tabular, Sequence[TraceRow]):
@@ -94,12 +96,17 @@ class Trace(Tabular, Sequence[TraceRow]):
         return f"Trace of {len(self)} evaluations"
 
     def records(self) -> list[dict[str, Any]]:
-        """One flat dictionary per row: ``value:`` columns hold every objective, ``option:`` columns the design."""
+        """One flat dictionary per row: ``value:`` columns hold every objective, ``option:`` columns the design.
+
+        Where values have error bars, ``deviation:`` columns hold their standard deviations.
+        """
         plain = [name for name in TraceRow.__dataclass_fields__ if name not in STRUCTURED]
         objectives = list(dict.fromkeys(name for row in self._rows for name in row.values))
+        barred = list(dict.fromkeys(name for row in self._rows for name in row.deviations))
         return [
             {name: getattr(row, name) for name in plain}
             | {f"value:{name}": row.values.get(name) for name in objectives}
+            | {f"deviation:{name}": row.deviations.get(name) for name in barred}
             | {f"option:{name}": value for name, value in row.design.items()}
             for row in self._rows
         ]
@@ -128,6 +135,7 @@ def trace(history: History, reference: FloatArray | None) -> Trace:
         evaluation = asked[event.number]
         is_reached = isinstance(event, Told) and history.is_partial(evaluation)
         values = event.values if isinstance(event, Told) and not is_reached else {}
+        bars = event.noise if isinstance(event, Told) and not is_reached else {}
         reason = event.reason if isinstance(event, Failed) else ""
         rows.append(
             TraceRow(
@@ -144,6 +152,7 @@ def trace(history: History, reference: FloatArray | None) -> Trace:
                 reason,
                 dict(costs),
                 evaluation.stop if is_reached else None,
+                {name: deviation for name, (deviation, _) in bars.items()},
             )
         )
     return Trace(rows, known_hypervolume=known)

@@ -14,7 +14,7 @@ from flexibo.history import History
 from flexibo.history.events import Added, Evaluation, Event, Failed, FailureKind, Released, Spent, Told
 from flexibo.history.measurements import Assignment
 from flexibo.history.reports import Reports, checked_reports, usable_reports
-from flexibo.objectives import Objective, Reading
+from flexibo.objectives import Objective, error_bars
 from flexibo.study._arguments import checked_cost
 
 
@@ -69,13 +69,8 @@ def told_event(
             "the value of this objective alone."
         )
     known = _checked_reports(objectives, evaluation, reports, values)
-    noise = _error_bars(given)
+    noise = error_bars(given)
     return Told(evaluation.number, values, checked_cost(cost), worker, timed, evaluation.token, known, begun, noise)
-
-
-def _error_bars(values: Mapping[str, object]) -> dict[str, tuple[float, int]]:
-    """The error bars of the values that have one."""
-    return {name: (one.deviation, one.repeats) for name, one in values.items() if isinstance(one, Reading)}
 
 
 def _checked_reports(
@@ -217,7 +212,7 @@ def added_event(
     checked = {name: objectives[name].checked_value(value) for name, value in values.items()}
     costs = {leads[name]: checked_cost(c) for name, c in (cost or {}).items()}
     reasons = {leads[name]: str(reason) for name, reason in failed.items()}
-    return Added(legal, checked, costs, reasons, _error_bars(values))
+    return Added(legal, checked, costs, reasons, error_bars(values))
 
 
 def agreeing_events(history: History, result: Added) -> list[Event]:

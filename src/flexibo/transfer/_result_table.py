@@ -10,12 +10,13 @@ from typing import Any, TypeVar
 from flexibo.errors import FlexiBOError, InvalidValueError, unknown_name
 from flexibo.history import History
 from flexibo.history.events import Added
+from flexibo.objectives import Reading
 from flexibo.space import Categorical, Ordinal
 from flexibo.space.options import Option
 from flexibo.storage import Storage
 from flexibo.study.answers import added_event, new_results
 from flexibo.study.event_log import EventLog
-from flexibo.transfer.evaluations import BEFORE, COST_OF, columns_after, headings, without_formula
+from flexibo.transfer.evaluations import BARS_OF, BEFORE, COST_OF, columns_after, headings, without_formula
 from flexibo.transfer.study_copies import StudyCopy, copy_of
 
 Value = TypeVar("Value")
@@ -34,7 +35,8 @@ class Results:
 def read_results(lines: Iterable[str], copy: StudyCopy, source: str) -> Results:
     """The results in a CSV table: a column per option, a column per objective, and what they cost, if that is known.
 
-    Other columns of an exported table are ignored; an empty cell is not measured.
+    Columns ``deviation of NAME`` and ``repeats of NAME`` are error bars of values. Other columns of an exported table
+    are ignored; an empty cell is not measured.
     """
     if "rule" in copy.missing:
         raise InvalidValueError(
@@ -94,12 +96,13 @@ class _Columns:
         self._options = dict(zip(options, history.space.names, strict=True))
         self._values = dict(zip(values, history.names, strict=True))
         self._costs = {f"{COST_OF}{name}": name for name in history.names}
-        known = [*self._options, *self._values, *BEFORE, *columns_after(history), *self._costs]
+        bars = [f"{prefix}{name}" for prefix in BARS_OF for name in history.names]
+        known = [*self._options, *self._values, *BEFORE, *columns_after(history), *self._costs, *bars]
         self._names: list[str] = []
         for name in names:
             column = _meant(name, known, f"The column {name!r} of {source}")
             if column is None:
-                shown = [*self._options, *self._values, "cost", *self._costs]
+                shown = [*self._options, *self._values, "cost", *self._costs, *bars]
                 raise unknown_name(f"column of {source}:", name.strip(), shown)
             if column in self._names:
                 raise InvalidValueError(f"{source} has two columns {column!r}; leave one out.")
@@ -114,7 +117,7 @@ class _Columns:
         if len(cells) != len(self._names):
             raise InvalidValueError(f"It has {len(cells)} cells; the heading has {len(self._names)}.")
         row = {name: cell if cell.strip() else "" for name, cell in zip(self._names, cells, strict=True)}
-        values = {name: _number(row[column], column) for column, name in self._values.items() if row.get(column)}
+        values = self._read(row)
         failed = {} if values else self._failed(row, history)
         if not values and not failed:
             return None
@@ -126,6 +129,25 @@ class _Columns:
             if column in written
         }
         return added_event(history, design, values, self._cost(row, values or failed, history), failed)
+
+    def _read(self, row: Mapping[str, str]) -> dict[str, float]:
+        """The values in a row, with their error bars where they have one."""
+        values = {name: _number(row[column], column) for column, name in self._values.items() if row.get(column)}
+        for column, name in self._values.items() if values else ():
+            deviation, repeats = (f"{prefix}{name}" for prefix in BARS_OF)
+            given = next((one for one in (deviation, repeats) if row.get(one)), None)
+            if given is None:
+                continue
+            for needed in (column, deviation):
+                if not row.get(needed):
+                    raise InvalidValueError(f"{given!r} is {row[given]!r} and {needed!r} is empty; give both or none.")
+            number = _number(row[repeats], repeats) if row.get(repeats) else 1.0
+            values[name] = Reading(
+                values[name],
+                deviation=_number(row[deviation], deviation),
+                repeats=int(number) if number.is_integer() else number,  # type: ignore[arg-type]  # it is refused
+            )
+        return values
 
     def _failed(self, row: Mapping[str, str], history: History) -> dict[str, str]:
         """The objective that a row says cannot be measured, with the reason; empty if it says no such thing."""

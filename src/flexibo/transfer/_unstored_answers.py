@@ -12,6 +12,7 @@ from flexibo.errors import FlexiBOError, InvalidValueError
 from flexibo.history import History
 from flexibo.history.event_dicts import event_from_dict
 from flexibo.history.events import Event, Failed, Told
+from flexibo.objectives import with_error_bars
 from flexibo.storage import Storage
 from flexibo.study.answers import added_event, answer_events
 from flexibo.study.event_checks import DAMAGE, check_fields, damage
@@ -113,7 +114,8 @@ def _event(unstored: UnstoredAnswer, history: History, copy: StudyCopy) -> tuple
         return "failures", None
     if any(objective.name == unstored.objective and objective.stops for objective in history.objectives):
         raise _ConflictError(f"Objective {unstored.objective!r} has steps, and the study never asked for this value.")
-    values, failed = ({}, {unstored.objective: answer.reason}) if isinstance(answer, Failed) else (answer.values, None)
+    values = {} if isinstance(answer, Failed) else with_error_bars(answer.values, answer.noise)
+    failed = {unstored.objective: answer.reason} if isinstance(answer, Failed) else None
     result = added_event(history, design, values, {unstored.objective: answer.cost}, failed)
     if is_known(result, history, known_values(history)):
         return "known", None

@@ -42,8 +42,9 @@ AFTER = (
     "expected_cost",
     "why",
 )
-OF_STEPS = ("start", "stop", "reports")  # the last columns, where an objective has steps
+OF_STEPS = ("start", "stop", "reports")  # the next columns, where an objective has steps
 COST_OF = "cost of "  # the prefix of the cost column of an objective, where rows have several objectives
+BARS_OF = ("deviation of ", "repeats of ")  # those of the last columns, where values of an objective have error bars
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
@@ -66,6 +67,7 @@ class Record:
     design: Design  # the option values
     state: str = "pending"  # one of `STATES`, `REACHED`, or "added" for an added result
     values: Mapping[str, float] = field(default_factory=dict)  # the values that are known
+    noise: Mapping[str, tuple[float, int]] = field(default_factory=dict)  # their error bars, as those of `Told`
     cost: float | None = None  # what the answer cost; None while there is none
     lost_cost: float = 0.0  # the known or assumed cost of attempts whose answer did not count
     lost_attempts: int = 0  # how many workers vanished while they measured it
@@ -183,6 +185,7 @@ class RecordKeeper:
             state=state,
             reason=reason,
             values=values,
+            noise=event.noise if isinstance(event, Told) else {},
             cost=event.cost,
             worker=event.worker or self.evaluations[event.number].worker,
             answered=time,
@@ -212,7 +215,8 @@ class RecordKeeper:
         for purchase in self._history.purchases:
             values = {names[j]: event.values[names[j]] for j in purchase.members if names[j] in event.values}
             cost, reason = event.costs.get(purchase.objective), event.failed.get(purchase.objective)
-            record = Record(None, purchase.objective, event.design, "added", values, cost, answered=time)
+            noise = {name: event.noise[name] for name in values if name in event.noise}
+            record = Record(None, purchase.objective, event.design, "added", values, noise, cost, answered=time)
             if reason is not None:
                 record = replace(record, state="impossible", reason=reason)
             elif not values:
@@ -221,13 +225,16 @@ class RecordKeeper:
             self.changes.append(-len(self.added))
 
 
-def table_lines(history: History, found: Iterable[Record]) -> Iterator[str]:
+def table_lines(history: History, found: Sequence[Record]) -> Iterator[str]:
     """The table as CSV, line by line: a heading, then a row per record.
 
-    Options and objectives have a column each; times are UTC. No text is a formula for a spreadsheet.
+    Options and objectives have a column each, and error bars where there are any; times are UTC. No text is a formula
+    for a spreadsheet.
     """
     options, values = headings(history)
-    yield _line(list(map(without_formula, [*BEFORE, *options, *values, *columns_after(history)])))
+    bars = _bar_columns(history, found)
+    columns = [*BEFORE, *options, *values, *columns_after(history), *(f"{BARS_OF[part]}{name}" for name, part in bars)]
+    yield _line(list(map(without_formula, columns)))
     for record in found:
         yield _line(
             [
@@ -249,8 +256,16 @@ def table_lines(history: History, found: Iterable[Record]) -> Iterator[str]:
                 record.expected_cost,
                 without_formula(record.why),
                 *(_of_steps(record) if has_steps(history) else ()),
+                *(record.noise[name][part] if name in record.noise else None for name, part in bars),
             ]
         )
+
+
+def _bar_columns(history: History, found: Iterable[Record]) -> list[tuple[str, int]]:
+    """The objectives that have error bars, each with 0, and with 1 too if one of its values sums up repeats."""
+    bars = [(name, repeats) for record in found for name, (_, repeats) in record.noise.items()]
+    barred, repeated = {name for name, _ in bars}, {name for name, repeats in bars if repeats > 1}
+    return [(name, part) for name in history.names for part, names in enumerate((barred, repeated)) if name in names]
 
 
 def columns_after(history: History) -> tuple[str, ...]:
@@ -276,7 +291,7 @@ def headings(history: History) -> tuple[list[str], list[str]]:
     taken = {
         *BEFORE,
         *columns_after(history),
-        *(f"{COST_OF}{name}" for name in objectives),
+        *(f"{prefix}{name}" for prefix in (COST_OF, *BARS_OF) for name in objectives),
         *(set(options) & set(objectives)),
     }
     free = (set(options) | set(objectives)) - taken

@@ -62,7 +62,8 @@ def evaluation_details(history: History, i: int, record: Record) -> dict[str, An
         "state": record.state,
         "design": dict(record.design),
         "values": [
-            {"name": name, "unit": units[name], "value": finite_or_none(value)} for name, value in record.values.items()
+            {"name": name, "unit": units[name], "value": finite_or_none(value), "deviation": _deviation(record, name)}
+            for name, value in record.values.items()
         ],
         "cost": finite_or_none(record.cost),
         "lost_cost": record.lost_cost,
@@ -81,6 +82,11 @@ def evaluation_details(history: History, i: int, record: Record) -> dict[str, An
         "cost_label": cost_label(history),
         **({} if record.stop is None else _steps(history, record)),
     }
+
+
+def _deviation(record: Record, name: str) -> float | None:
+    """The standard deviation of a value; None if it was not told."""
+    return record.noise[name][0] if name in record.noise else None
 
 
 def _steps(history: History, record: Record) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from tests.command_line import HOSTILE, begun, copied, mentions, offered, worked
 
 from flexibo import Objective, Study
 from flexibo.cli.front import granted_budget
+from flexibo.objectives import Reading
 
 
 def _rows(shown: str) -> list[list[str]]:
@@ -152,8 +153,9 @@ class TestFront:
     def test_one_design_in_full_has_every_digit(self) -> None:
         with Study({"x": [1, 2]}, ["a", "b"], n_initial=2, seed=0, storage="sqlite:///study.db") as study:
             study.add({"x": 1}, {"a": 70792.123456789, "b": 2.0})
-            study.add({"x": 2}, {"a": 70793.123456789, "b": 1.0})
+            study.add({"x": 2}, {"a": 70793.123456789, "b": Reading(1.0, deviation=0.25)})
         assert re.search(r"  a +70792.123456789 \(measured\)\n", good("--number", 1))
+        assert re.search(r"  b +1 ±0.25 \(1 reading; by the model ", good("--number", 2))
         table = good()
         assert "70792" in table
         assert "70793" in table

@@ -14,7 +14,7 @@ import pytest
 from tests.command_line import HOSTILE, asked_by_hand, good, history, label, mentions, refusal
 
 from flexibo import Study
-from flexibo.history.events import Failed, Released, Told
+from flexibo.history.events import Added, Failed, Released, Told
 from flexibo.storage import open_storage
 
 pytestmark = pytest.mark.usefixtures("by_hand")
@@ -39,6 +39,14 @@ class TestTell:
         asked_by_hand("--only", "energy")
         good("tell", label(), "energy=-3.5", "ms=1e3", "--cost", 1)
         assert dict(history().measurements[0].values) == {"energy": -3.5, "ms": 1000.0}
+
+    @pytest.mark.parametrize("energy", ["energy=-3.5+-0.25", "energy=-3.5±0.25", "-3.5 +- 0.25"])
+    def test_a_value_may_have_its_standard_deviation(self, energy: str) -> None:
+        asked_by_hand("--only", "energy")
+        shown = good("tell", label(), energy, "ms=20", "--cost", 1)
+        assert mentions(shown, "energy -3.5 ±0.25, ms 20")
+        (event,) = [event for event in history().events if isinstance(event, Told)]
+        assert (event.values, event.noise) == ({"energy": -3.5, "ms": 20.0}, {"energy": (0.25, 1)})
 
     def test_a_negative_value_is_no_option(self) -> None:
         asked_by_hand()
@@ -103,12 +111,13 @@ class TestTell:
         asked_by_hand("--only", "energy")
         for name, value in variables.items():
             monkeypatch.setenv(name, value)
-        said = refusal("tell", variables["FLEXIBO_NUMBER"], 777.0, "--cost", 5)
+        said = refusal("tell", variables["FLEXIBO_NUMBER"], "777+-3", "--cost", 5)
         assert mentions(said, "0", "'net'", "study.unstored.jsonl")
         assert not history().measurements
         assert mentions(good("import", "study.unstored.jsonl"), "'net'", "1 ")
         (found,) = history().measurements
         assert (dict(found.values), dict(found.design)) == ({"error": 777.0}, json.loads(variables["FLEXIBO_DESIGN"]))
+        assert [event.noise for event in history().events if isinstance(event, Added)] == [{"error": (3.0, 1)}]
         assert mentions(good("import", "study.unstored.jsonl"), "1 was known")
 
     def test_what_a_program_measures_is_not_told_by_hand(self) -> None:
@@ -124,6 +133,9 @@ class TestTell:
             (["much"], ["'much'", "finite", "--failed"]),
             (["nan"], ["'nan'", "finite", "--failed"]),
             (["energy=inf", "ms=1"], ["'energy=inf'", "finite", "--failed"]),
+            (["energy=1+-", "ms=1"], ["'energy=1+-'", "standard deviation", "3.5+-0.2"]),
+            (["energy=1+--2", "ms=1"], ["'energy=1+--2'", "zero or more"]),
+            (["energy=+-2", "ms=1"], ["'energy=+-2'", "no finite number"]),
             (["energy=1"], ["no value", "'ms'"]),
             (["energy=1", "ms=1", "speed=1"], ["objective 'speed'"]),
             (["1", "energy=1", "ms=1"], ["'energy'", "NAME=VALUE"]),

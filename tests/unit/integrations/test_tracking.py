@@ -22,6 +22,7 @@ from flexibo.integrations._tracking import (
     csv_text,
     described,
 )
+from flexibo.objectives import Reading
 from flexibo.optimizer.stop import StopKind
 from flexibo.storage import MemoryStorage
 
@@ -130,6 +131,19 @@ def test_values_on_the_way_are_recorded_and_an_early_stop_has_not_failed() -> No
         (False, {}, ((3, 0.5),), "0 to 3"),
     ]
     assert "a" not in runs[-1].metrics
+
+
+def test_error_bars_are_recorded_beside_their_values() -> None:
+    server = Server()
+    study = opened(tracker=server.tracker())
+    for told in (Reading(2.0, deviation=0.25), 1.0):
+        [evaluation] = study.ask(1)
+        study.tell(evaluation, told, cost=1.0)
+    study.close()
+    [[first, second]] = server.runs.values()
+    name = first.objective
+    assert (first.metrics[name], first.metrics[f"{name} deviation"]) == (2.0, 0.25)
+    assert not any("deviation" in metric for metric in second.metrics)
 
 
 def test_the_front_is_sent_as_files_and_numbers() -> None:

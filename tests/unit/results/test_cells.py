@@ -36,6 +36,13 @@ def test_noisy_readings_have_their_number_and_spread_and_the_model_beside_them()
     assert len(value_columns(rows, "a", ["a"])) == 1
 
 
+def test_a_single_reading_shows_its_error_bar_also_if_the_model_takes_it_as_known() -> None:
+    rows = [row(1.0, spread=0.2), row(2.0)]
+    assert is_noisy(rows, "a")
+    assert value_columns(rows, "a", ["a"])[0].cells == ["1 ±0.2 (1)", "2 (1)"]
+    assert not is_noisy([row(1.0, spread=0.0)], "a")
+
+
 def test_options_that_do_not_vary_are_said_once() -> None:
     rows = [row(1.0, x=1, mode="fast"), row(2.0, x=2, mode="fast")]
     assert varying_options(rows) == ["x"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from flexibo import Evaluation, Objective, Space, Study
 from flexibo.history import History
 from flexibo.history.events import Asked, Reissued, Spent, Told
+from flexibo.objectives import Reading
 from flexibo.results.region_rises import region_rises
 from flexibo.results.trace import trace
 
@@ -31,6 +32,18 @@ def test_a_trace_counts_what_vanished_workers_cost() -> None:
     assert rows[-1].cumulative_cost == history.spent
     assert rows[-1].costs == {"f": 3.5, "g": 3.0}
     assert "costs" not in rows.records()[0]
+
+
+def test_a_trace_has_the_error_bars_of_values() -> None:
+    study = Study({"x": (1, 100)}, ["a", "b"], seed=0)
+    for told in (Reading(1.0, deviation=0.5, repeats=3), 2.0):
+        evaluation = study.ask()
+        assert evaluation is not None
+        study.tell(evaluation, told, cost=1.0)
+    barred = study.trace()[0].objective
+    assert [row.deviations for row in study.trace()] == [{barred: 0.5}, {}]
+    assert [record.get(f"deviation:{barred}") for record in study.trace().records()] == [0.5, None]
+    assert not any(name.startswith("deviation:") for name in study.trace()[1:].records()[0])
 
 
 def test_regions_of_a_study_with_fewer_objectives_are_not_compared_with_the_present_ones() -> None:

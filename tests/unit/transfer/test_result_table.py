@@ -8,11 +8,14 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from tests.unit.transfer.studies import OBJECTIVES, SPACE, table
+from tests.unit.transfer.studies import OBJECTIVES, SPACE, asked, table
 
 from flexibo import Categorical, Objective, Space, Study
 from flexibo.errors import InvalidValueError, UnknownNameError
+from flexibo.history.events import Added
+from flexibo.objectives import Reading
 from flexibo.storage import MemoryStorage, open_storage
 from flexibo.transfer import import_results, read_results, records, study_copy, table_lines
 
@@ -83,9 +86,72 @@ def test_the_results_of_an_exported_table_come_back(url: str, tmp_path: Path) ->
     assert all(isinstance(content["time"], float) for content in open_storage(other, "new").read())
 
 
+def barred() -> Study:
+    """A study with error bars: of one of two values that are measured together, of a known result, and of no other."""
+    study = Study(SPACE, OBJECTIVES, seed=3, n_initial=3)
+    study.add({"x": 0.5, "k": 2, "mode": "fast"}, {"error": Reading(0.7, deviation=0.1), "joules": 0.6, "ms": 2.0})
+    for count in range(1, 4):
+        study.enqueue({"x": 0.5, "k": count, "mode": "=slow"}, ["joules"])
+        study.tell(asked(study), {"joules": Reading(1 / 3, deviation=0.1 / 3, repeats=count), "ms": 2}, cost=1.0)
+    return study
+
+
+def imported(lines: list[str]) -> Study:
+    """A new study with the results of a table."""
+    storage = MemoryStorage()
+    Study(SPACE, OBJECTIVES, seed=1, n_initial=3, storage=storage).close()
+    copy = study_copy(storage)
+    import_results(read_results(lines, copy, "results.csv"), storage, copy)
+    return Study.load(storage)
+
+
+def lines_of(study: Study) -> list[str]:
+    return list(table_lines(study.history, records(study.history, [None] * len(study.events))))
+
+
+def test_error_bars_come_back_from_a_table_and_go_into_the_next_one() -> None:
+    study = barred()
+    first = imported(lines_of(study))
+    second = imported(lines_of(first))
+    assert second.events[1:] == first.events[1:]
+    assert lines_of(second) == lines_of(first)
+    stored = [event.noise for event in first.events if isinstance(event, Added)]
+    assert sorted(one for noise in stored for one in noise.items()) == [
+        ("error", (0.1, 1)),
+        *(("joules", (0.1 / 3, count)) for count in range(1, 4)),
+    ]
+    for j in range(len(study.objectives)):
+        assert sorted(study.history.data(j)[1]) == sorted(first.history.data(j)[1])
+        np.testing.assert_array_equal(np.sort(first.history.bars(j)), np.sort(study.history.bars(j)))
+
+
+def test_only_objectives_with_error_bars_have_columns_for_them() -> None:
+    study = barred()
+    heading, known, *rows = csv.reader(lines_of(study)[:1] + lines_of(study)[-2:-1] + lines_of(study)[1:4])
+    assert heading[-3:] == ["deviation of error", "deviation of joules", "repeats of joules"]
+    assert [row[-3:] for row in rows] == [["", repr(0.1 / 3), str(count)] for count in range(1, 4)]
+    assert known[-3:] == ["0.1", "", ""]
+    plain = Study(SPACE, OBJECTIVES, seed=3, n_initial=3)
+    assert "deviation" not in lines_of(plain)[0]
+
+
 @pytest.mark.parametrize(
     ("lines", "facts"),
     [
+        (
+            ["x,k,mode,error,joules,deviation of joules", "0.1,2,fast,0.5,,0.2"],
+            "^Line 2 .*'deviation of joules' is '0.2' and 'joules' is empty",
+        ),
+        (
+            ["x,k,mode,error,deviation of error,repeats of error", "0.1,2,fast,0.5,,3"],
+            "^Line 2 .*'repeats of error' is '3' and 'deviation of error' is empty",
+        ),
+        (["x,k,mode,error,deviation of error", "0.1,2,fast,0.5,-1"], r"^Line 2 .*deviation.* -1\.0;.*zero or more"),
+        (["x,k,mode,error,deviation of error", "0.1,2,fast,0.5,wide"], "^Line 2 .*'deviation of error' is 'wide'"),
+        (
+            ["x,k,mode,error,deviation of error,repeats of error", "0.1,2,fast,0.5,1,2.5"],
+            r"^Line 2 .*repeats is 2\.5; .*whole number",
+        ),
         (["x,k,mode,error", "0.1,2,fast,0.5", "0.1,9,fast,0.5"], "^Line 3 .*'k' is 9"),
         (["x,k,mode,error", "0.1,2,fast,half"], "^Line 2 .*'error' is 'half';.*number"),
         (["x,k,mode,error", "0.1,2,fast,nan"], "^Line 2 .*'error'.*nan"),

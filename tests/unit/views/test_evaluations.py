@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from flexibo import Objective, Study
+from flexibo.objectives import Reading
 from flexibo.storage import MemoryStorage
 from flexibo.transfer import records
 from flexibo.views.evaluations import COLUMNS, LONGEST, evaluation_details, evaluation_rows
@@ -43,6 +44,17 @@ def test_long_texts_are_cut_in_the_table_and_whole_in_the_details() -> None:
     details = strict_json(evaluation_details(history, 0, record))
     assert (details["reason"], details["state"], details["cost"]) == ("y" * 2000, "failed", 1.0)
     assert details["asked"] is None
+
+
+def test_details_have_the_error_bar_of_a_value() -> None:
+    study = Study({"x": (0.0, 1.0)}, [Objective("a", unit="J"), "b"], seed=0)
+    study.add({"x": 0.5}, {"a": Reading(3.0, deviation=0.25), "b": 1.0})
+    history = study.history
+    first, second = records(history, [None] * len(history.events))
+    assert strict_json(evaluation_details(history, -1, first))["values"] == [
+        {"name": "a", "unit": "J", "value": 3.0, "deviation": 0.25}
+    ]
+    assert strict_json(evaluation_details(history, -2, second))["values"][0]["deviation"] is None
 
 
 def test_details_say_what_else_could_have_been_asked(finished_study: Study) -> None:

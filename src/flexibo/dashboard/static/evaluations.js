@@ -232,7 +232,9 @@ const details = (found, more, close) => {
   const title = found.id < 0 ? "Added result" : `Evaluation ${count(found.id)}`;
   const second = found.runner_up;
   const facts = [
-    ...found.values.map((one) => pair({ text: one.name }, h("span", { class: "figure" }, data(withUnit(one.value, one.unit, 8))))),
+    ...found.values.map((one) => pair({ text: one.name },
+      h("span", { class: "figure" }, data(withUnit(one.value, one.unit, 8))),
+      one.deviation > 0 ? h("span", { class: "soft" }, data(` ± ${withUnit(one.deviation, one.unit, 2)}`)) : null)),
     ...(found.curve?.length ? [pair(`${found.curve.at(-1)[0] === found.last_step ? "last" : "reached"} step`, `${count(found.curve.at(-1)[0])}: ${number(found.curve.at(-1)[1])}`)] : []),
     found.to_step === undefined ? null : pair("steps", `${count(found.from_step)} to ${count(found.to_step)} of ${count(found.last_step)}`),
     pair("state", state(found.state), found.initial ? h("span", { class: "soft", text: " initial design" }) : null),
