@@ -191,9 +191,13 @@ class PriceList:
 
     def buys_something(self, affordable: BoolArray) -> bool:
         """Whether the budget pays for anything; what is free counts only alone, or a study would never end."""
-        counts = np.array([bool(bundle) for bundle in self.bundles])  # a proxy alone buys nothing
-        affordable, priced = affordable & counts, self.open & counts & (self.prices > 0)
+        affordable, priced = affordable & self.counting, self.counting & (self.prices > 0)
         return bool((affordable & priced).any() if priced.any() else affordable.any())
+
+    @property
+    def counting(self) -> BoolArray:
+        """What may be asked (m, b) without proxies, which buy nothing alone."""
+        return np.asarray(self.open & np.array([bool(bundle) for bundle in self.bundles]))
 
     def contains(self, wanted: Collection[str]) -> BoolArray:
         """Where one of these objectives may be asked (m, b)."""

@@ -310,7 +310,7 @@ def is_spent(history: History) -> bool:
     if history.budget is None:
         return False
     left = history.budget - history.spent
-    prices = mean_costs(history)
+    prices = mean_costs(history)[[p for p, _ in history.counting]]  # a proxy alone buys nothing
     priced = prices[np.isfinite(prices) & (prices > 0)]
     return left <= ROUNDING * history.budget or (len(priced) > 0 and left < float(priced.min()))
 

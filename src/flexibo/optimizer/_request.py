@@ -47,13 +47,16 @@ class Request:
 
     def allowed(self, offered: PriceList) -> BoolArray | Stop:
         """What may be asked (m, b): open, affordable and, at least in part, wanted; or why there is nothing."""
-        allowed = offered.affordable()
+        wanted = np.ones_like(offered.open)
         if len(self.wanted) < len(self.history.purchases):
-            contained = offered.contains(self.wanted)
-            if not contained.any():
+            wanted = offered.contains(self.wanted)
+            if not wanted.any():
                 return nothing_to_ask(self.wanted)
-            allowed &= contained
-        return allowed if offered.buys_something(allowed) else nothing_to_buy(self.history, offered)
+        # Who measures only what is free, or only a proxy, may go on as long as others can buy something.
+        affordable = offered.affordable()
+        if offered.buys_something(affordable) and (affordable & wanted).any():
+            return np.asarray(affordable & wanted)
+        return nothing_to_buy(self.history, offered, wanted)
 
     def wanted_first(self, names: Collection[str]) -> tuple[str, ...]:
         """Objectives, those that are wanted first."""

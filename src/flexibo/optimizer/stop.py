@@ -8,6 +8,7 @@ from enum import Enum
 
 import numpy as np
 
+from flexibo._internal.arrays import BoolArray
 from flexibo._internal.numbers import format_budget, format_spent
 from flexibo._internal.text import printable_line
 from flexibo.belief.price_list import PriceList, QueuedPart
@@ -175,11 +176,12 @@ def nothing_to_ask(names: frozenset[str]) -> Stop:
     return Stop(StopKind.FINISHED, f"Every candidate has been measured in {listed}, is being measured or cannot be.")
 
 
-def nothing_to_buy(history: History, offered: PriceList) -> Stop:
-    """The stop where nothing is open, or nothing that is open can be paid."""
-    if not offered.open.any():
+def nothing_to_buy(history: History, offered: PriceList, wanted: BoolArray) -> Stop:
+    """The stop where nothing is open, or nothing that is open and wanted (m, b) can be paid."""
+    if not offered.counting.any():
         return Stop(StopKind.FINISHED, "Every candidate has been measured, is being measured or cannot be.")
-    priced = offered.prices[offered.open & (offered.prices > 0)]
+    asked = offered.counting & wanted & (offered.prices > 0)
+    priced = offered.prices[asked if asked.any() else offered.counting & (offered.prices > 0)]
     cheapest = float(priced.min()) if len(priced) else 0.0
     return Stop(
         StopKind.BUDGET,
@@ -197,7 +199,7 @@ def nothing_scores(history: History, offered: PriceList, region: Region | None, 
     """The stop where no score is above 0: the budget does not pay for what might score, or the method has finished."""
     expensive = np.zeros_like(offered.open)
     if region is not None:
-        expensive = offered.open & region.alive[:, None] & ~offered.pays(offered.prices)
+        expensive = offered.counting & region.alive[:, None] & ~offered.pays(offered.prices)
     if not expensive.any():
         return Stop(StopKind.FINISHED, finished)
     return Stop(

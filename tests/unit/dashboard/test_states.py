@@ -8,9 +8,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from flexibo import Study
+from flexibo import Objective, Space, Study
 from flexibo.dashboard.follower import Heartbeats, is_spent, state_of
-from flexibo.history.events import Stopped
+from flexibo.history import History
+from flexibo.history.events import BudgetSet, Stopped
 from flexibo.optimizer import StopKind
 from flexibo.storage import Sign
 from flexibo.storage.processes import about_this_process
@@ -55,6 +56,14 @@ def test_a_study_without_a_budget_is_finished_by_its_rule_alone(make_study: Call
     assert not is_spent(study.history)
     study.tell(study.ask(), 0.5, cost=1.0)
     assert is_spent(study.history)
+
+
+@pytest.mark.parametrize(("budget", "spent"), [(7.0, True), (8.0, False)])
+def test_a_budget_that_pays_for_a_proxy_alone_is_spent(budget: float, spent: bool) -> None:
+    proxy = Objective("p", optimise=False, cost=1)
+    history = History(Space({"x": [1, 2]}), [Objective("a", cost=9.0, proxies=["p"]), Objective("b", cost=8.0), proxy])
+    history.append(BudgetSet(budget))
+    assert is_spent(history) == spent
 
 
 @pytest.mark.parametrize(

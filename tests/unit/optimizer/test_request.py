@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from tests.unit.optimizer.small_history import ask, at, fail, history_of, tell
+from tests.unit.optimizer.small_history import SPACE, ask, at, fail, history_of, tell
 
 from flexibo import Objective, Study
 from flexibo.belief.costs import Costs
@@ -48,6 +48,21 @@ def test_a_question_counts_the_attempts_before_it() -> None:
     assert request.question(at(1), ("a",), why="").attempt == 3
     assert request.question(at(1), ("b",), why="").attempt == 1
     assert request.question(at(2), ("a",), why="").attempt == 1
+
+
+@pytest.mark.parametrize("only", ["free", "proxy"])
+def test_what_is_free_and_a_proxy_are_allowed_alone_as_long_as_others_can_buy_something(only: str) -> None:
+    for budget, kind in ((6.0, None), (2.0, StopKind.BUDGET)):
+        objectives = [Objective("b", proxies=["proxy"]), Objective("free"), Objective("proxy", optimise=False)]
+        history = history_of(*objectives, budget=budget)
+        costs = Costs(lambda design, objective: {"b": 5.0, "proxy": 1.0, "free": 0.0}[objective], seed=0)
+        request = Request.of(history, costs, [only])
+        allowed = request.allowed(request.price_list(SPACE.designs([at(0)]), proxies=True))
+        assert isinstance(allowed, Stop) == (kind is not None)
+        if isinstance(allowed, Stop):
+            assert (allowed.kind, " 5." in allowed.reason) == (kind, True)
+        else:
+            assert allowed.tolist() == [[False, only == "free", only == "proxy"]]
 
 
 def test_what_is_open_and_affordable_is_allowed() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -110,10 +111,22 @@ def test_what_was_asked_for_is_listed_where_nothing_of_it_is_left() -> None:
 
 def test_where_nothing_is_open_the_study_has_finished_and_otherwise_its_budget_is_spent() -> None:
     history = history_of(budget=20.0)
-    assert stop.nothing_to_buy(history, offered([[3.0, 5.0]], is_open=False)).kind is StopKind.FINISHED
-    spent = stop.nothing_to_buy(history, offered([[0.0, 5.0], [4.0, 9.0]], left=1.25))
+    any_of, b = np.ones((1, 2), dtype=bool), np.array([[False, True]])
+    assert stop.nothing_to_buy(history, offered([[3.0, 5.0]], is_open=False), any_of).kind is StopKind.FINISHED
+    spent = stop.nothing_to_buy(history, offered([[0.0, 5.0], [4.0, 9.0]], left=1.25), any_of)
     assert spent.kind is StopKind.BUDGET
     assert re.search(r"1\.25 of 20 .* 4\.", spent.reason)  # what is free is not the cheapest
+    assert " 5." in stop.nothing_to_buy(history, offered([[3.0, 5.0]]), b).reason
+
+
+def test_a_proxy_is_not_what_the_budget_is_left_for() -> None:
+    history, any_of = history_of(budget=20.0), np.ones((1, 2), dtype=bool)
+    proxy = replace(offered([[4.0, 2.0]], left=3.0), bundles=((0,), ()))
+    spent = stop.nothing_to_buy(history, proxy, any_of)
+    assert (spent.kind, " 4." in spent.reason) == (StopKind.BUDGET, True)
+    assert " 4." in stop.nothing_to_buy(history, proxy, np.array([[False, True]])).reason
+    closed = replace(proxy, open=np.array([[False, True]]))
+    assert stop.nothing_to_buy(history, closed, any_of).kind is StopKind.FINISHED
 
 
 def test_without_a_region_nothing_is_left_to_learn_or_nothing_may_be_feasible() -> None:
