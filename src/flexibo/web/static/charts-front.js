@@ -22,8 +22,8 @@
   } = parts.fronts;
 
   const REGION =
-    "According to the models, the true front lies in the Pareto region, between the optimistic front (solid) " +
-    "and the pessimistic front (dashed). This is not a guarantee.";
+    "If every value is within its box, the true front lies in the Pareto region, between the optimistic front " +
+    "(solid) and the pessimistic front (dashed). The boxes are those of the models: seldom are all of them right.";
   const MOST_PANELS = 10;
   const MOST_FAINT_BARS = 60;
 
