@@ -15,9 +15,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from sqlite3 import sqlite_version
 from types import MappingProxyType
+from typing import Any
 
 from flexibo import __version__
+from flexibo._internal.text import printable_line
 from flexibo.cli._doctor_findings import Check, Finding, output_of, python_says
+from flexibo.cli._proxy_hints import proxy_hints
 from flexibo.cli._text import counted
 from flexibo.compare.problems.datasets import status
 from flexibo.errors import FlexiBOError, MissingExtraError
@@ -28,6 +31,7 @@ from flexibo.storage.sql import file_of
 from flexibo.study.stored import stored_study
 from flexibo.systems.catalogue import SYSTEMS
 from flexibo.systems.data.catalogue import find_dataset
+from flexibo.transfer import study_copy
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "firefox", "microsoft-edge", "xdg-open")
 _CLUSTER = """
@@ -121,6 +125,7 @@ def checks(*, storage: str = "", dask: str = "", ray: str = "", data: str = "", 
         Check("Databases", "sqlite", lambda: [Finding("Databases", "sqlite", "good", f"SQLite {sqlite_version}")]),
         Check("Databases", "storage", partial(_storage, storage)),
         Check("Databases", "checkpoints", partial(_checkpoints, storage)),
+        Check("Databases", "proxies", partial(_proxies, storage)),
         Check("Clusters", "dask-cluster", partial(_cluster, "dask", dask, limit)),
         Check("Clusters", "ray-cluster", partial(_cluster, "ray", ray, limit)),
         Check("Clusters", "slurm-cluster", partial(_slurm, limit)),
@@ -238,7 +243,8 @@ def _checkpoints(url: str) -> Iterator[Finding]:
     try:
         storages = [stored_study(url, study.name)[0] for study in stored_studies(url)] if url else []
         # A URL is that of a database, which names a folder; the protocol does not, as a storage in memory has none.
-        folders = {storage.checkpoints for storage in storages if _has_steps(storage)}  # type: ignore[attr-defined]
+        stepwise = [storage for storage in storages if any(one.get("steps") for one in _objectives(storage))]
+        folders = {storage.checkpoints for storage in stepwise}  # type: ignore[attr-defined]
     except Exception:  # the check of the storage says why
         return
     for folder in sorted(folders):
@@ -256,9 +262,24 @@ def _checkpoints(url: str) -> Iterator[Finding]:
             yield Finding("Databases", "checkpoints", "wrong", text, "flexibo worker --checkpoints FOLDER")
 
 
-def _has_steps(storage: Storage) -> bool:
+def _proxies(url: str) -> Iterator[Finding]:
+    """The proxies of the stored studies, and what is to know about them."""
+    try:
+        names = [study.name for study in stored_studies(url)] if url else []
+        names = [name for name in names if any(one.get("proxies") for one in _objectives(stored_study(url, name)[0]))]
+    except Exception:  # the check of the storage says why
+        return
+    for name in names:
+        study = study_copy(url, name).study
+        pairs = [f"{proxy} of {one.name}" for one in study.objectives for proxy in one.proxies]
+        text = printable_line(f"study {name!r} has {'a proxy' if len(pairs) == 1 else 'proxies'}: {', '.join(pairs)}")
+        yield Finding("Databases", "proxies", "good", text, printable_line(" ".join(proxy_hints(study))))
+
+
+def _objectives(storage: Storage) -> list[dict[str, Any]]:
+    """The objectives of a stored study, as they are stored."""
     settings = [content["settings"] for content in storage.read() if content["event"] in ("created", "changed")]
-    return any(objective.get("steps") for objective in settings[-1]["objectives"])
+    return list(settings[-1]["objectives"])
 
 
 def _cluster(kind: str, address: str, limit: float) -> Iterator[Finding]:

@@ -15,6 +15,7 @@ from flexibo._internal.numbers import format_budget, format_spent
 from flexibo._internal.text import printable, printable_line
 from flexibo.cli._detail import Tries
 from flexibo.cli._edited_file import open_as_edited
+from flexibo.cli._proxy_hints import proxy_hints
 from flexibo.cli._storage import short_url
 from flexibo.cli._text import counted, design_line, printable_console, stop_text
 from flexibo.errors import FlexiBOError
@@ -110,7 +111,7 @@ def _plan(
         "stop": dict(study.history.stop or {}),
         "executor": {"name": executor.name, "workers": executor.workers, "address": executor.address or None},
         "first": first,
-        "advice": dependence_hints(file),
+        "advice": [*dependence_hints(file), *proxy_hints(study)],
         "stopped": study.stopped,
         "stop_kind": study.stop_kind,
     }

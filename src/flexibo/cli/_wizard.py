@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from flexibo._internal.durations import parse_seconds
 from flexibo._internal.text import printable_line
-from flexibo.cli._dialogue import BACK, Dialogue
+from flexibo.cli._dialogue import BACK, Check, Dialogue
 from flexibo.studyfile.file import file_text_of, study_file_of
-from flexibo.studyfile.mistakes import StudyFileError
+from flexibo.studyfile.mistakes import StudyFileError, nearest
 from flexibo.studyfile.writing import (
     ObjectiveAnswer,
     dependence_problem,
@@ -42,7 +43,7 @@ def _study(dialogue: Dialogue, path: Path) -> str | None:
     )
     name = dialogue.ask("Name of the study", default=path.absolute().parent.name or "study")
     options = _options(dialogue)
-    objectives = _objectives(dialogue, list(options), path)
+    objectives = _with_proxies(dialogue, _objectives(dialogue, list(options), path), list(options), path)
     budget = dialogue.ask("Time for measuring, as in 90s, 30m, 2h or 1d", default="10m", check=duration_problem)
     dialogue.say(f"  It measures for {parse_seconds(budget):g} seconds in all.")
     text = study_text(path.name, name, options, objectives, budget)
@@ -95,23 +96,46 @@ def _objectives(dialogue: Dialogue, options: Sequence[str], path: Path) -> list[
         check=lambda name: _taken(name, "objective", [objective.name for objective in found]),
     ):
         found.append(_objective(dialogue, name, options))
-        dialogue.say(f"  {_meaning(found[-1])}")
-        module = module_of(found[-1].measured_by).split(".")[0]
-        beside = path.absolute().parent
-        if module and not (beside / f"{module}.py").exists() and not (beside / module).is_dir():
-            dialogue.say(f"  There is no {module}.py beside the study file yet; write it before you run the study.")
+        _repeat(dialogue, found[-1], path)
     return found
+
+
+def _with_proxies(
+    dialogue: Dialogue, objectives: Sequence[ObjectiveAnswer], options: Sequence[str], path: Path
+) -> list[ObjectiveAnswer]:
+    """The objectives, and what is cheaper and may tell of one of them."""
+    found = {objective.name: objective for objective in objectives}
+    names = list(found)
+    dialogue.show("\nProxies: what is cheaper than an objective and may tell of it, such as its value on less data.")
+    while name := dialogue.ask(
+        "Expensive objective that has a proxy, may be empty", empty=True, check=lambda name: _unknown(name, names)
+    ):
+        proxy = dialogue.ask(
+            f"Name of the proxy of {printable_line(name)}",
+            default="" if f"{name}_small" in found else f"{name}_small",
+            check=lambda name: _taken(name, "objective", found),
+        )
+        found[proxy] = _proxy(dialogue, proxy, found[name], options)
+        found[name] = replace(found[name], proxies=(*found[name].proxies, proxy))
+        _repeat(dialogue, found[proxy], path)
+    return list(found.values())
+
+
+def _repeat(dialogue: Dialogue, objective: ObjectiveAnswer, path: Path) -> None:
+    """Print an objective as it was understood, and whether its function has yet to be written."""
+    dialogue.say(f"  {_meaning(objective)}")
+    module = module_of(objective.measured_by).split(".")[0]
+    beside = path.absolute().parent
+    if module and not (beside / f"{module}.py").exists() and not (beside / module).is_dir():
+        dialogue.say(f"  There is no {module}.py beside the study file yet; write it before you run the study.")
 
 
 def _objective(dialogue: Dialogue, name: str, options: Sequence[str]) -> ObjectiveAnswer:
     """What an objective is, how it is measured, what it depends on, and whether it is noisy."""
     shown = printable_line(name)
-    direction = dialogue.ask(f"Direction of {shown}: min (less is better) or max", default="min", check=_no_direction)
+    direction = _direction(dialogue, shown)
     unit = dialogue.ask(f"Unit of {shown}, may be empty", empty=True)
-    how = dialogue.ask(
-        f"How {shown} is measured: a command, module:function, or hand",
-        check=lambda answer: measure_problem(answer, options),
-    )
+    how = _how(dialogue, shown, lambda answer: measure_problem(answer, options))
     steps = ""
     if uses_steps(how, options):
         steps = dialogue.ask(
@@ -121,14 +145,40 @@ def _objective(dialogue: Dialogue, name: str, options: Sequence[str]) -> Objecti
     beyond, side = ("exceed", "at most") if direction == "min" else ("fall below", "at least")
     bound = dialogue.ask(f"Value that {shown} must not {beyond}, may be empty", empty=True, check=number_problem)
     optimise = bool(bound) and dialogue.confirm(f"Optimise {shown} too, rather than only keep it {side} {bound}?")
-    noisy = dialogue.confirm(f"Does {shown} of one design differ when it is measured twice?")
-    return ObjectiveAnswer(name, direction, unit, how, depends, bound, optimise, noisy, steps)
+    return ObjectiveAnswer(name, direction, unit, how, depends, bound, optimise, _is_noisy(dialogue, shown), steps)
+
+
+def _proxy(dialogue: Dialogue, name: str, of: ObjectiveAnswer, options: Sequence[str]) -> ObjectiveAnswer:
+    """A proxy: how it is measured, what it depends on, and whether it is noisy."""
+    shown = printable_line(name)
+    direction = _direction(dialogue, shown, default=of.direction)
+    how = _how(dialogue, shown, lambda answer: measure_problem(answer, options) or _steps_of_proxy(answer, options))
+    depends = _depends(dialogue, shown, how, options)
+    return ObjectiveAnswer(name, direction, "", how, depends, noisy=_is_noisy(dialogue, shown), proxy_of=of.name)
+
+
+def _direction(dialogue: Dialogue, shown: str, *, default: str = "min") -> str:
+    return dialogue.ask(f"Direction of {shown}: min (less is better) or max", default=default, check=_no_direction)
+
+
+def _how(dialogue: Dialogue, shown: str, check: Check) -> str:
+    return dialogue.ask(f"How {shown} is measured: a command, module:function, or hand", check=check)
+
+
+def _is_noisy(dialogue: Dialogue, shown: str) -> bool:
+    return dialogue.confirm(f"Does {shown} of one design differ when it is measured twice?")
+
+
+def _steps_of_proxy(answer: str, options: Sequence[str]) -> str:
+    is_used = uses_steps(answer, options)
+    return "A proxy is measured at once; leave out {from_step}, {to_step} and {checkpoint}." if is_used else ""
 
 
 def _meaning(objective: ObjectiveAnswer) -> str:
     """An objective as it was understood."""
     least = objective.direction == "min"
     goal = f"{'less' if least else 'more'} is better" if objective.optimise or not objective.bound else ""
+    goal += f"; a proxy of {objective.proxy_of}" if objective.proxy_of else ""
     unit = f" {objective.unit}" if objective.unit else ""
     kept = f"kept {'at most' if least else 'at least'} {objective.bound}{unit}" if objective.bound else ""
     on = "depends on all options" if objective.options is None else f"depends on {', '.join(objective.options)}"
@@ -152,6 +202,10 @@ def _depends(dialogue: Dialogue, shown: str, how: str, options: Sequence[str]) -
 
 def _taken(name: str, what: str, names: Collection[str]) -> str:
     return f"There is an {what} {name!r} already; give another name." if name in names else ""
+
+
+def _unknown(name: str, names: Collection[str]) -> str:
+    return "" if name in names else f"There is no objective {name!r}{nearest(name, names)}"
 
 
 def _no_direction(answer: str) -> str:

@@ -45,6 +45,8 @@ class ObjectiveAnswer:
     optimise: bool = False  # beyond its bound too
     noisy: bool = False  # whether two readings of one design differ
     steps: str = ""  # of a training: their number, or where it may stop, as in "1, 3, 9"; empty for none
+    proxies: tuple[str, ...] = ()  # the names of cheaper ones that may tell of it
+    proxy_of: str = ""  # the objective that it may tell of, if it is such a one
 
 
 def option_text(answer: str) -> str:
@@ -227,7 +229,7 @@ def study_text(
     lines += [
         "",
         "# Within an objective: repeats: 3 (the median counts), timeout: 60s, at_most: 5, measured_with: another one,",
-        "# steps: 27 (a training that may stop early and resume).",
+        "# steps: 27 (a training that may stop early and resume), proxies: [another one] that is cheaper.",
         "# Beside these: n_initial: 10, stop: {max_evaluations: 100}, executor: processes, logs: logs.",
         "# flexibo init --reference explains every key.",
         "",
@@ -244,7 +246,8 @@ def _objective_lines(objective: ObjectiveAnswer) -> list[str]:
         "unit": scalar(objective.unit) if objective.unit else "",
         "options": f"[{', '.join(map(scalar, objective.options))}]" if objective.options is not None else "",
         "at_most" if objective.direction == "min" else "at_least": objective.bound,
-        "optimise": "true" if objective.optimise else "",
+        "optimise": "false" if objective.proxy_of else "true" if objective.optimise else "",
+        "proxies": f"[{', '.join(map(scalar, objective.proxies))}]" if objective.proxies else "",
         kind: measured_by,
         "steps": json.dumps(_steps(objective.steps)) if objective.steps else "",
         "noisy": "true" if objective.noisy else "",

@@ -57,6 +57,18 @@ class TestStorages:
         (finding,) = checks._checkpoints(url)
         assert finding.state == "wrong"
 
+    def test_the_proxies_of_studies_are_found_with_what_is_to_know_about_them(self, tmp_path: Path) -> None:
+        url = f"sqlite:///{tmp_path / 'study.db'}"
+        Study({"x": [1, 2]}, ["a", "b"], storage=url, name="plain").close()
+        assert list(checks._proxies(url)) == list(checks._proxies("")) == []
+        objectives = [Objective("a", proxies=["p"]), "b", Objective("p", optimise=False)]
+        Study({"x": [1, 2]}, objectives, storage=url, name="good").close()
+        Study({"x": [1, 2]}, objectives, storage=url, name="vain", method="random").close()
+        good, vain = checks._proxies(url)
+        assert (good.state, good.remedy) == (vain.state, "") == ("good", "")
+        assert mentions(good.text, "'good'", "a proxy: p of a")
+        assert mentions(vain.remedy, "p ", "not asked for")
+
     def test_a_network_file_system_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(checks, "network_type", lambda url: "nfs4")
         open_storage("sqlite:///study.db", "net").commit(0, lambda _: [{"event": "note", "text": "x"}])

@@ -50,6 +50,12 @@ class TestDryRun:
         assert stored().events == events
         assert stored().budget == 60
 
+    def test_a_proxy_is_named_with_its_objective_and_what_is_wrong_with_it(self, folder: Path) -> None:
+        text = STUDY_FILE.replace("objectives:", "objectives:\n  small: {command: 'echo {x}', optimise: false}", 1)
+        (folder / "study.yaml").write_text(text.replace("error: {", "error: {proxies: [small], ", 1))
+        shown = printed("run", "study.yaml", "--dry-run")
+        assert mentions(shown, "proxy of error", "Advice: small is a proxy, which is not asked for")
+
     def test_bounds_and_stop_rules_have_their_units(self, folder: Path) -> None:
         text = STUDY_FILE.replace("unit: J", "unit: J, at_most: 900") + "stop: {max_seconds: 2h, certified_error: 5%}\n"
         (folder / "study.yaml").write_text(text)

@@ -16,7 +16,7 @@ from flexibo.studyfile import Command, read_study_file
 
 ANSWERS = ["net", "filters", "16, 32", "kernel", "1x1, no", "rate", "0.001..1 log", "", "error", "min", "%"]
 ANSWERS += ["train {filters} --kernel {kernel}", "", "5", "y", "n"]  # depends on what it names, bound, optimised, exact
-ANSWERS += ["speed", "max", "", "board:speed", "kernel, filters", "", "y", "", "90s", "y"]
+ANSWERS += ["speed", "max", "", "board:speed", "kernel, filters", "", "y", "", "", "90s", "y"]
 
 
 @pytest.fixture
@@ -79,7 +79,8 @@ class TestWizard:
             (12, "filters, kernle", ["'kernle'", "'kernel'"]),
             (13, "little", ["'little'", "number"]),
             (16, "error", ["objective 'error' already"]),
-            (24, "soon", ["'soon'"]),
+            (24, "eror", ["'eror'", "'error'"]),
+            (25, "soon", ["'soon'"]),
         ],
     )
     def test_each_answer_is_checked_at_once(self, folder: Path, place: int, wrong: str, facts: list[str]) -> None:
@@ -137,7 +138,7 @@ class TestWizard:
 
     def test_an_only_option_is_not_asked_about(self, folder: Path) -> None:
         how = ["min", "", "train {filters}", "", "n"]
-        outcome = call(answers=["net", "filters", "16, 32", "", "a", *how, "b", *how, "", "90s", "y"])
+        outcome = call(answers=["net", "filters", "16, 32", "", "a", *how, "b", *how, "", "", "90s", "y"])
         assert outcome.exit_code == 0, outcome.output
         assert "Options that" not in outcome.stdout
 
@@ -166,6 +167,17 @@ class TestWizard:
         error, speed = read_study_file("study.yaml").objectives
         sys.modules.pop("board", None)
         assert (error.stops, error.options, speed.stops) == ((3, 9), ("filters",), ())
+
+    def test_what_is_cheaper_than_an_objective_becomes_its_proxy(self, folder: Path) -> None:
+        proxy = ["error", "", "", "train {filters} {to_step}", "train {filters} --tenth", "filters, rate", "y"]
+        second = ["error", "simulated", "max", "sim:error", "all", ""]
+        outcome = call(answers=[*ANSWERS[:-3], *proxy, *second, "", *ANSWERS[-2:]])
+        assert outcome.exit_code == 0, outcome.output
+        assert mentions(outcome.stdout, "leave out", "error_small: less is better; a proxy of error", "no sim.py")
+        error, _, small, simulated = read_study_file("study.yaml", imports=False).objectives
+        assert error.proxies == ("error_small", "simulated")
+        assert small == Objective("error_small", options=["filters", "rate"], noisy=True, optimise=False)
+        assert simulated == Objective("simulated", "max", optimise=False)
 
     @pytest.mark.parametrize("worded", ["1e-3 to 1", "0.001 - 1", "from 0.001 to 1", "[0.001, 1]", "0.001 \u2013 1"])
     def test_a_range_in_other_words_is_offered_as_one(self, folder: Path, worded: str) -> None:
@@ -209,7 +221,22 @@ class TestWizard:
         for name in ("error", "size"):
             (folder / f"{name}.sh").write_text("echo $1 1\n")
         how = ["min", "", "sh error.sh {x}", "", "n"]
-        answers = ["net", "x", "1..9", "", "error", *how, "size", *how[:2], "sh size.sh {x}", *how[3:], "", "20s", "y"]
+        answers = [
+            "net",
+            "x",
+            "1..9",
+            "",
+            "error",
+            *how,
+            "size",
+            *how[:2],
+            "sh size.sh {x}",
+            *how[3:],
+            "",
+            "",
+            "20s",
+            "y",
+        ]
         assert call(answers=answers).exit_code == 0
         done = CliRunner().invoke(app, ["run", "study.yaml", "--quiet"])
         assert done.exit_code == 0, done.output
