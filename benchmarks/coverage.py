@@ -4,7 +4,8 @@ Errors of contestants are simulated, whose true ratios are known: the logarithm 
 contestant's own level, the luck of the seed, which all contestants share, and the luck of the run; then it is cut off
 at 1 and at the floor. The luck of a run is normal, has heavy tails (Student's t with 3 degrees of freedom), is skewed,
 or makes one run in four nearly perfect (which piles up at the floor) or one in ten bad. With a table of real runs
-(``flexibo compare``), seeds are drawn from these runs, and their mean is the truth.
+(``flexibo compare``), seeds are drawn from these runs, and their mean is the truth. With ``--few`` some of the others
+have 3 seeds only, as slow rivals in the standard suite.
 
 The columns are the share of 90 % intervals that hold the truth, and how often "ahead" and "behind" are said too early:
 the whole interval is below the truth, which favours our method, or above. An honest interval has at most 5 % of each.
@@ -23,7 +24,7 @@ import numpy as np
 from flexibo._internal.arrays import FloatArray
 from flexibo.compare.runs import Moment, Run, read_runs
 from flexibo.compare.statistics.errors import FLOOR, errors, floored
-from flexibo.compare.statistics.ranking import against_best
+from flexibo.compare.statistics.ranking import FEWEST_SEEDS, against_best
 from flexibo.compare.statistics.ratios import Ratio, log_ratios, mean_ratio
 
 OTHERS = 12
@@ -88,20 +89,23 @@ def resampled(paths: Sequence[Path], ours: str) -> tuple[FloatArray, list[str]]:
     return np.log([[floored(found[p][m], seeds) for p in problems] for m in (ours, *methods)]), problems
 
 
-def runs_of(logs: FloatArray) -> list[Run]:
-    """Runs with these logarithms of errors (1 + others, problems, seeds)."""
+def runs_of(logs: FloatArray, few: int = 0) -> list[Run]:
+    """Runs with these logarithms of errors (1 + others, problems, seeds); the last `few` have `FEWEST_SEEDS` seeds."""
     return [
         Run(f"p{p:02}", "ours" if m == 0 else f"m{m:02}", seed, (Moment(1.0, 0.0, float(np.exp(value)), 0.0, (1,)),))
         for m, table in enumerate(logs)
         for p, row in enumerate(table)
-        for seed, value in enumerate(row)
+        for seed, value in enumerate(row if m < len(logs) - few else row[:FEWEST_SEEDS])
     ]
 
 
-def coverage(draws: Iterator[tuple[FloatArray, FloatArray]], *, other_seeds: bool = False) -> tuple[Tally, Tally]:
+def coverage(
+    draws: Iterator[tuple[FloatArray, FloatArray]], *, other_seeds: bool = False, few: int = 0
+) -> tuple[Tally, Tally]:
     """The tally of our method against a fixed other, and against the best other, chosen afterwards or on other seeds.
 
-    `draws` are logarithms of errors (1 + others, problems, seeds) with their true means (1 + others, problems).
+    The last `few` of the others have `FEWEST_SEEDS` seeds. `draws` are logarithms of errors (1 + others, problems,
+    seeds) with their true means (1 + others, problems).
     """
     fixed, best = Tally(), Tally()
     for logs, means in draws:
@@ -110,7 +114,7 @@ def coverage(draws: Iterator[tuple[FloatArray, FloatArray]], *, other_seeds: boo
             for mine, theirs in zip(logs[0], logs[1], strict=True)
         ]
         fixed.add(mean_ratio(pairs), float((means[0] - means[1]).mean()))
-        against = against_best(runs_of(logs), "ours", None, 1.0, other_seeds=other_seeds)
+        against = against_best(runs_of(logs, few), "ours", None, 1.0, other_seeds=other_seeds)
         best.add(against.ratio, float((means[0] - means[1:].min(axis=0)).mean()))
     return fixed, best
 
@@ -121,6 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("results", type=Path, nargs="*", help="tables of real runs to draw seeds from")
     parser.add_argument("--repeats", type=int, default=1_000, help="simulated comparisons per line")
     parser.add_argument("--other-seeds", action="store_true", help="choose the best of each seed on the other seeds")
+    parser.add_argument("--few", type=int, default=0, help=f"how many of the others have {FEWEST_SEEDS} seeds only")
     parser.add_argument("--ours", default="flexibo", help="the method under test in the tables of runs")
     given = parser.parse_args(arguments)
     print(f"{'luck of a run':22} {'problems':>8} {'seeds':>5}   a fixed other          the best of the others")
@@ -128,7 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rng = np.random.default_rng(0)
 
     def line(name: str, problems: int, seeds: int, draws: Iterator[tuple[FloatArray, FloatArray]]) -> None:
-        fixed, best = coverage(draws, other_seeds=given.other_seeds)
+        fixed, best = coverage(draws, other_seeds=given.other_seeds, few=given.few)
         print(f"{name:22} {problems:8} {seeds:5}   {fixed}      {best}", flush=True)
 
     if given.results:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.coverage import PROBLEMS, Tally, coverage, main, resampled, simulated
+from benchmarks.coverage import PROBLEMS, Tally, coverage, main, resampled, runs_of, simulated
 from tests.comparisons import run
 
 from flexibo.compare.runs import write_runs
@@ -22,6 +22,15 @@ def test_a_certain_ratio_is_held_and_the_best_other_is_the_truly_best() -> None:
     logs = np.broadcast_to(np.log([[[0.2]], [[0.4]], [[0.1]]]), (3, 2, 5))
     fixed, best = coverage(iter([(logs, logs.mean(axis=2))]))
     assert (fixed.held, best.held) == (1, 1)
+
+
+def test_slow_others_have_three_seeds() -> None:
+    runs = runs_of(np.zeros((4, 2, 5)), few=1)
+    seeds = {
+        method: [run.seed for run in runs if (run.method, run.problem) == (method, "p01")]
+        for method in ("ours", "m02", "m03")
+    }
+    assert seeds == {"ours": [0, 1, 2, 3, 4], "m02": [0, 1, 2, 3, 4], "m03": [0, 1, 2]}
 
 
 def test_simulated_errors_are_errors() -> None:
