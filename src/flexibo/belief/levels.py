@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
 
-from flexibo._internal.arrays import FloatArray, IntArray, KeyArray
+from flexibo._internal.arrays import BoolArray, FloatArray, IntArray, KeyArray
 from flexibo.belief.proxies import as_objective, moments
 from flexibo.belief.step_costs import paid_shares
 from flexibo.history import History
@@ -58,6 +58,7 @@ class LevelModel:
     trust: tuple[float, ...] = ()  # the greatest correlation of each level with the last one that curves support
     paid: tuple[float, ...] = ()  # the share of the whole cost that is paid up to each level
     proxies: int = 0
+    is_last: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=bool))  # (s,): the readings of the last level
 
     @property
     def count(self) -> int:
@@ -103,10 +104,12 @@ def level_groups(groups: IntArray, count: int) -> IntArray:
     return np.concatenate([groups, np.arange(first, first + count - 1)])
 
 
-def level_model(history: History, j: int, refits: Refits, *, sure: bool = False) -> LevelModel | None:
+def level_model(
+    history: History, j: int, refits: Refits, *, proxies: bool = True, sure: bool = False
+) -> LevelModel | None:
     """The model of objective j, which has steps or proxies, given everything that was read; None without any levels.
 
-    A proxy that no designs support is left out.
+    A proxy that no designs support is left out; without `proxies`, all are.
     """
     objective = history.objectives[j]
     designs, level, losses = _own_readings(history, j)
@@ -117,7 +120,7 @@ def level_model(history: History, j: int, refits: Refits, *, sure: bool = False)
     own = _own_variances(history, j)
     if own is not None:
         own = own * map_slopes(losses, y, level, scale, sign) ** 2
-    trust, count = supported(keys, level, y, stops), len(objective.proxies)
+    trust, count = supported(keys, level, y, stops), len(objective.proxies) if proxies else 0
     if count:
         joined = with_proxies(history, j, (designs, level, y), growth=refits.growth)
         (designs, level, y), trust = joined.readings, (*joined.trust, *trust)
@@ -129,7 +132,7 @@ def level_model(history: History, j: int, refits: Refits, *, sure: bool = False)
     groups = level_groups(history.space.groups(objective.depends_on), count + stops)
     model = refits.model(X, y, groups=groups, variances=own, sure=sure)
     paid = tuple(paid_shares(history, history.purchase_of(objective.name)).tolist()) if objective.stops else ()
-    return LevelModel(model, objective.stops, objective.resumable, trust, paid, count)
+    return LevelModel(model, objective.stops, objective.resumable, trust, paid, count, level == count + stops - 1)
 
 
 def _own_readings(history: History, j: int) -> LevelReadings:

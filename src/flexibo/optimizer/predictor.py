@@ -199,8 +199,12 @@ class Predictor:
                 seed, possible = entropy(self.seed, Stream.SURROGATES, j), choice.possible(objective)
                 make = partial(Refits, seed=seed, growth=choice.growth, possible=possible, memory=self.fits)
                 self._models[j] = make(choice.of(objective))
-                levels = choice.over_levels(objective)
-                self._models[j].over_levels = None if levels is None else make(levels, growth=LEVEL_GROWTH)
+                over = [
+                    None if levels is None else make(levels, growth=LEVEL_GROWTH)
+                    for levels in map(choice.over_levels, (objective, replace(objective, proxies=())))
+                ]
+                self._models[j].over_levels = over[0]
+                self._models[j].over_stops = over[1] if objective.proxies else over[0]
         return [self._models[j] for j in range(len(history.quantities))]
 
     def _belief_in_pool(self, history: History) -> Belief:

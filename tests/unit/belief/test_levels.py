@@ -60,6 +60,24 @@ def test_early_readings_move_the_belief_about_the_last_step_of_their_designs_and
     assert (found[6].sigma[:, 0] < found[0].sigma[:, 0]).all()
 
 
+def test_what_a_certificate_promises_does_not_depend_on_a_proxy_of_an_objective_with_steps() -> None:
+    objectives = [Objective("error", steps=9, proxies=["small"]), "joules", Objective("small", optimise=False)]
+    boxes = {}
+    for is_read in (False, True):
+        study = Study({"x": (0.0, 1.0)}, objectives, seed=0, n_initial=3, candidates=40)
+        for x in np.linspace(0.0, 1.0, 8).tolist():
+            study.add({"x": x}, {"error": curve(x, 9), "joules": 1.0})
+        for x in np.linspace(0.0, 1.0, 22).tolist() if is_read else ():
+            study.add({"x": x}, {"small": 5.0 + 30.0 * curve(x, 9)})
+        designs = study.space.designs([{"x": x} for x in (0.21, 0.74)])
+        models = study.predictor.models(study.history)
+        boxes[is_read] = [predictions(study.history, designs, models, simultaneous=sure) for sure in (False, True)]
+    guide, promise = zip(boxes[False], boxes[True], strict=True)
+    assert (guide[0].mu[:, 0] != guide[1].mu[:, 0]).all()
+    for side in ("mu", "lower", "upper"):
+        np.testing.assert_array_equal(getattr(promise[0], side), getattr(promise[1], side))
+
+
 def test_a_later_stop_tells_more_of_the_last_step_and_less_where_more_was_read() -> None:
     given = LevelHyperparameters(np.array([0.1]), 1.0, gaps=np.array([0.4, 0.1]), own=np.array([0.3, 0.1, 1e-6]))
     X = with_levels(np.array([[0.0], [1.0]]), np.array([1, 2]), 3)
