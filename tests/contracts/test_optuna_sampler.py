@@ -30,7 +30,7 @@ pytestmark = pytest.mark.slow
 class TestFlexiBOSampler(BasicSamplerTestCase, RelativeSamplerTestCase, MultiObjectiveSamplerTestCase):
     @pytest.fixture
     def sampler(self) -> Callable[[], BaseSampler]:
-        return lambda: FlexiBOSampler(seed=0, n_startup_trials=2, candidates=50)
+        return lambda: FlexiBOSampler(seed=0, n_startup_trials=2, candidates=20)
 
 
 @pytest.mark.long  # its own code is tested in tests/unit/integrations/optuna

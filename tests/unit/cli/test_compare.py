@@ -47,6 +47,7 @@ def test_the_help_names_every_rival() -> None:
     assert mentions(invoke("compare", "--help").output, *RIVALS, *STEP_RIVALS)
 
 
+@pytest.mark.variant
 def test_the_suite_of_steps_is_paid_from_scratch_and_has_rivals_that_stop_early(tmp_path: Path) -> None:
     few = ["--problems", "crossing-curves", "--methods", "random-coupled", "--rivals", "successive-halving"]
     result = invoke("compare", "--suite", "steps", *few, "--seeds", "1", "--jobs", "1", "--out", str(tmp_path))

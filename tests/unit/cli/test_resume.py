@@ -47,6 +47,7 @@ class TestResume:
         assert "flexibo resume --storage sqlite:///toy.db --name toy --budget 100s" in shown
         assert json.loads(call("resume", "--json").stdout)["study"] == "toy"
 
+    @pytest.mark.variant
     def test_a_share_that_may_be_missed_is_added_to_the_stored_stop_rules(self, folder: Path) -> None:
         (folder / "study.yaml").write_text(STUDY_FILE + "stop: {max_evaluations: 90}\n")
         printed("run", "study.yaml", "--budget", "40s")

@@ -53,6 +53,7 @@ class TestRun:
         assert stored().budget == 90
         assert len(stored().history.measurements) > before
 
+    @pytest.mark.variant
     def test_a_share_that_may_be_missed_is_added_to_the_stop_rules_of_the_file(self, folder: Path) -> None:
         (folder / "study.yaml").write_text(STUDY_FILE + "stop: {max_evaluations: 90}\n")
         shown = printed("run", "study.yaml", "--budget", "400s", "--certified-error", "99.9%")
