@@ -30,7 +30,7 @@ from flexibo.belief.levels import level_model
 from flexibo.history import History
 from flexibo.space import Designs
 from flexibo.surrogates import Refits, Surrogate, untruncated
-from flexibo.surrogates.base import SelfChecking, fitted_to, some_of
+from flexibo.surrogates.base import SelfChecking, fitted_to, offers, some_of
 from flexibo.surrogates.base import held_out as own_residuals
 
 LEVEL = 0.05
@@ -71,7 +71,7 @@ def held_out(
 
     `variances` (s,) are those of the losses' own noise.
     """
-    if isinstance(model, SelfChecking):
+    if offers(model, SelfChecking):
         return model.held_out()
     residuals, rng = np.zeros(len(y)), np.random.default_rng(0)
     if len(y) < 2:

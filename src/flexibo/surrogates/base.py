@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Protocol, TypeGuard, runtime_checkable
+from typing import Protocol, TypeGuard, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,25 @@ from scipy.special import ndtr
 from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo._internal.consensus import consensus
 from flexibo.errors import InvalidTypeError, InvalidValueError
+
+P = TypeVar("P")
+
+
+def offers(model: object, protocol: type[P]) -> TypeGuard[P]:
+    """Whether a model has what a protocol names: `isinstance`, found out once for each type.
+
+    Before Python 3.12 `isinstance` takes as long as a small prediction, and computes every property that it looks for.
+    """
+    kind: type = type(model)
+    wanted: type = protocol
+    missing = _missing(kind, wanted)
+    return not missing or missing <= getattr(model, "__dict__", {}).keys()
+
+
+@cache
+def _missing(kind: type, protocol: type) -> frozenset[str]:
+    """What a protocol names and a type does not have."""
+    return frozenset(name for name in vars(protocol) if not name.startswith("_") and not hasattr(kind, name))
 
 
 class Surrogate(Protocol):
@@ -63,7 +82,7 @@ class Weighing(Protocol):
 
 def takes_variances(model: Surrogate) -> TypeGuard[Weighing]:
     """Whether a surrogate uses the variances of the own noise of losses."""
-    return isinstance(model, Weighing) and model.takes_variances
+    return offers(model, Weighing) and model.takes_variances
 
 
 def fitted_to(
@@ -105,13 +124,8 @@ class Skewed(Protocol):
 
 
 def is_skewed(model: Surrogate) -> TypeGuard[Skewed]:
-    """Whether a surrogate is `Skewed`; faster than isinstance, which counts where many are asked."""
-    return _is_skewed(type(model))
-
-
-@cache
-def _is_skewed(kind: type) -> bool:
-    return issubclass(kind, Skewed)
+    """Whether a surrogate is `Skewed`."""
+    return offers(model, Skewed)
 
 
 @runtime_checkable
@@ -132,7 +146,7 @@ class SelfChecking(Protocol):
 
 def held_out(model: Surrogate) -> FloatArray:
     """The residuals (s,) of a surrogate that is `SelfChecking`; an error if it is not."""
-    if not isinstance(model, SelfChecking):
+    if not offers(model, SelfChecking):
         raise InvalidTypeError(
             f"The surrogate {type(model).__name__} has no held_out(), which certificates need where surrogates are "
             "averaged or warped; use Gaussian processes."
@@ -161,7 +175,7 @@ class Local(Protocol):
 
 def around(model: Surrogate, X: FloatArray) -> Surrogate:
     """The surrogate with the rows chosen for the designs X (m, d); itself unless it is `Local`."""
-    return model.around(X) if isinstance(model, Local) else model
+    return model.around(X) if offers(model, Local) else model
 
 
 @runtime_checkable
@@ -175,7 +189,7 @@ class Stepwise(Protocol):
 
 def is_stepwise(model: Surrogate) -> bool:
     """Whether rows must be appended one by one for the same predictions to the last digit; yes if it is not known."""
-    return not isinstance(model, Stepwise) or model.is_stepwise
+    return not offers(model, Stepwise) or model.is_stepwise
 
 
 @runtime_checkable
@@ -189,7 +203,7 @@ class Weighable(Protocol):
 
 def log_evidence(model: Surrogate) -> float:
     """The log density of a surrogate's losses; an error if it has none."""
-    if not isinstance(model, Weighable):
+    if not offers(model, Weighable):
         raise InvalidTypeError(
             f"The surrogate {type(model).__name__} has no log_evidence, which averaging needs; use Gaussian processes."
         )
@@ -198,7 +212,7 @@ def log_evidence(model: Surrogate) -> float:
 
 def joint(model: Surrogate) -> Joint:
     """The surrogate as one that draws jointly; an error if it cannot."""
-    if not isinstance(model, Joint):
+    if not offers(model, Joint):
         raise InvalidTypeError(
             f"The surrogate {type(model).__name__} has no draws() and covariance(), which this method needs; "
             "use 'gp' or 'rf', or another method."
@@ -234,7 +248,7 @@ def hull(model: Surrogate, X: FloatArray, half: float) -> tuple[FloatArray, Floa
     The tails of a mixture are those of its widest model: if one of weight w is far wider than the others, the loss
     leaves the interval of the mixture's standard deviations with a probability near w.
     """
-    return model.hull(X, half) if isinstance(model, Mixed) else interval(model, X, half)
+    return model.hull(X, half) if offers(model, Mixed) else interval(model, X, half)
 
 
 def below(model: Surrogate, X: FloatArray, limit: float) -> FloatArray:

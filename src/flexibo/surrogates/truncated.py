@@ -16,8 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import Protocol, TypeGuard, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from scipy.special import log_ndtr, ndtr, ndtri_exp
@@ -34,6 +33,7 @@ from flexibo.surrogates.base import (
     is_skewed,
     is_stepwise,
     joint,
+    offers,
     rescaled,
     takes_variances,
 )
@@ -62,21 +62,12 @@ def within(model: Surrogate, least: float, most: float) -> Surrogate:
     """A fitted surrogate, given that losses are at least `least` and at most `most`; itself without bounds."""
     if least == -math.inf and most == math.inf:
         return model
-    return model.within(least, most) if isinstance(model, Boundable) else Truncated(model, least, most)
+    return model.within(least, most) if offers(model, Boundable) else Truncated(model, least, most)
 
 
 def chance(model: Surrogate, X: FloatArray) -> FloatArray:
     """The probability (m,) that losses at X (m, d) are possible, before that was known; 1 without bounds."""
-    return model.chance(X) if _is_conditioned(model) else np.ones(len(X))
-
-
-def _is_conditioned(model: Surrogate) -> TypeGuard[Conditioned]:
-    return _knows_chances(type(model))
-
-
-@cache
-def _knows_chances(kind: type) -> bool:
-    return issubclass(kind, Conditioned)  # once for each type: it is slow
+    return model.chance(X) if offers(model, Conditioned) else np.ones(len(X))
 
 
 def untruncated(model: Surrogate) -> Surrogate:

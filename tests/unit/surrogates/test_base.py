@@ -9,6 +9,8 @@ import pytest
 
 from flexibo.errors import InvalidTypeError, InvalidValueError
 from flexibo.surrogates.base import (
+    Local,
+    Stepwise,
     around,
     below,
     dense_groups,
@@ -20,6 +22,7 @@ from flexibo.surrogates.base import (
     location_and_scale,
     log_evidence,
     normal_below,
+    offers,
     training_data,
     unfitted,
 )
@@ -144,3 +147,18 @@ def test_even_losses_at_the_edge_of_what_a_float_holds_have_a_scale(tiny: list[f
 def test_losses_that_differ_by_rounding_are_constant() -> None:
     assert is_constant(np.array([1e6, 1e6 + 1e-9]))
     assert not is_constant(np.array([1e6, 1e6 + 1e-5]))
+
+
+def test_a_model_offers_what_its_class_or_the_model_itself_has_and_no_property_is_computed() -> None:
+    class Careful(Normal):
+        @property
+        def is_stepwise(self) -> bool:
+            raise AssertionError
+
+    given = Normal()
+    assert not offers(given, Stepwise)
+    assert not offers(given, Local)
+    given.is_stepwise = False  # type: ignore[attr-defined]
+    assert offers(given, Stepwise)
+    assert not offers(Normal(), Stepwise)
+    assert offers(Careful(), Stepwise)
