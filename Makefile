@@ -58,8 +58,7 @@ check: export CPU_LOG := $(CURDIR)/build/cpu-minutes
 check: fresh  ## everything that CI runs
 	$(MAKE) -j3 --output-sync=target $(STAMPS)/pythons types docs wheel lint layers
 	$(MAKE) test
-	$(MAKE) -j2 --output-sync=target newest $(STAMPS)/bench
-	$(MAKE) -j3 --output-sync=line rest oldest compare
+	$(MAKE) -j3 --output-sync=line rest oldest newest compare
 	$(MAKE) sum
 
 check-all: check  ## and what takes too long for every run: repeats of statistical claims, long attacks, a real SLURM
