@@ -52,6 +52,27 @@ def error(steps):
 
 def joules(design):
     return 100 - design["x"], 1.0
+
+def small(design):
+    with open("read", "a") as out:
+        out.write(f"{design['x']}\\n")
+    if Path("lethal to the proxy").exists():
+        Path("lethal to the proxy").unlink()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return 5 + 2 * design["x"], 0.5
+"""
+WITH_PROXY = """
+name: toy
+budget: 45
+seed: 1
+n_initial: 3
+candidates: 20
+options:
+  x: {from: 0, to: 100}
+objectives:
+  error: {function: "board:error", steps: 9, proxies: [small]}
+  joules: {function: "board:joules"}
+  small: {function: "board:small", optimise: false}
 """
 Start = Callable[..., Command]
 
@@ -111,6 +132,35 @@ def test_a_training_that_is_killed_goes_on_from_its_checkpoint(
     assert costs.count(4.0) == 1  # the steps that were left
     assert study.spent == pytest.approx(sum(costs) + losses)
     assert whole_costs(study.history, 0)[1].tolist() == pytest.approx([9.0] * len(asked))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("lethal", ["lethal", "lethal to the proxy"])
+def test_with_steps_and_a_proxy_only_what_was_measured_when_it_was_killed_is_measured_again(
+    start: Start, tmp_path: Path, url: str, lethal: str
+) -> None:
+    (tmp_path / "study.yaml").write_text(WITH_PROXY)
+    (tmp_path / lethal).touch()
+    killed = start("run", "study.yaml")
+    killed.wait()
+    assert killed.returncode != 0
+    process = start("run", "study.yaml")
+    output = str(process.communicate(timeout=PATIENCE)[0])
+    assert process.returncode == 0, output
+    study = Study.load(url)
+    assert set(Counter((tmp_path / "trained").read_text().split()).values()) == {1}
+    read = Counter((tmp_path / "read").read_text().split())
+    assert sorted(read.values())[-2:] == ([1, 2] if lethal == "lethal to the proxy" else [1, 1])
+    told = [study.history.asked[event.number] for event in study.events if isinstance(event, Told)]
+    assert sorted(str(one.design["x"]) for one in told if one.objective == "small") == sorted(read)
+    again = [event for event in study.events if isinstance(event, Reissued | Released)]
+    assert [study.history.asked[event.number].objective for event in again] == [
+        "error" if lethal == "lethal" else "small"
+    ]
+    costs = sum(event.cost for event in study.events if isinstance(event, Told))
+    assert study.spent == pytest.approx(costs + sum(event.cost for event in again))
+    assert study.spent <= 45.0
 
 
 def test_a_worker_process_that_is_killed_loses_no_step_and_the_next_one_goes_on(tmp_path: Path) -> None:
