@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 from flexibo import Objective, Study
 from flexibo.storage import MemoryStorage
@@ -76,9 +75,3 @@ def test_a_proxy_tells_of_the_last_step() -> None:
     read = study.predictor.estimates(study.history)
     assert abs(read.mu[-1, 0] - rough(0.77)) < abs(unread.mu[-1, 0] - rough(0.77))
     assert read.sigma[-1, 0] < unread.sigma[-1, 0]
-
-
-def test_a_proxy_with_steps_of_its_own_is_refused() -> None:
-    wrong = [*OBJECTIVES[:2], Objective("small", optimise=False, steps=3)]
-    with pytest.raises(ValueError, match=r"'small' is a proxy of 'error' and has steps"):
-        Study({"x": (0.0, 1.0)}, wrong)
