@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import pickle
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from flexibo import Objective, Space, Study
-from flexibo.errors import InvalidValueError
 from flexibo.history.event_dicts import event_from_dict, event_to_dict
 from flexibo.history.events import Told
 from flexibo.history.readings import confirmed_front, readings
@@ -26,26 +24,6 @@ OBJECTIVES = [Objective("error"), Objective("energy", noisy=True)]
 
 def begun(path: Path) -> Study:
     return Study(SPACE, OBJECTIVES, budget=100, seed=0, storage=f"sqlite:///{path / 's.db'}", name="s")
-
-
-def test_a_reading_is_a_number_that_travels_with_its_error_bar() -> None:
-    reading = pickle.loads(pickle.dumps(Reading(3.0, deviation=0.2, repeats=5)))
-    assert (reading + 1, reading.deviation, reading.repeats) == (4.0, 0.2, 5)
-    assert repr(reading) == "Reading(3.0, deviation=0.2, repeats=5)"
-    for deviation in (-1.0, float("nan"), float("inf")):
-        with pytest.raises(InvalidValueError, match="deviation of"):
-            Reading(3.0, deviation=deviation)
-    with pytest.raises(InvalidValueError, match="repeats"):
-        Reading(3.0, deviation=1.0, repeats=0)
-
-
-def test_the_median_of_repeats_has_the_deviation_of_a_median() -> None:
-    median = Reading.of_median([1.0, 2.0, 3.0, 4.0, 5.0])
-    assert isinstance(median, Reading)
-    assert (float(median), median.repeats) == (3.0, 5)
-    assert median.deviation == pytest.approx(1.2533 * 1.5811 / 5**0.5, rel=1e-3)
-    single = Reading(2.0, deviation=0.3, repeats=7)
-    assert Reading.of_median([single]) is single
 
 
 def test_an_error_bar_is_stored_and_shown_after_a_single_reading(tmp_path: Path) -> None:

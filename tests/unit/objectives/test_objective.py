@@ -10,7 +10,7 @@ import pytest
 
 from flexibo import Objective
 from flexibo.errors import InvalidTypeError, InvalidValueError
-from flexibo.objectives import check_objectives, purchases
+from flexibo.objectives import check_objectives
 
 
 def test_a_maximised_objective_flips_its_sign_and_back() -> None:
@@ -65,40 +65,6 @@ def test_a_value_that_is_no_number_is_refused(value: object) -> None:
 def test_a_value_that_is_not_finite_is_refused(value: float) -> None:
     with pytest.raises(InvalidValueError, match=rf"'error'.* {value};.*fail\(\)"):
         Objective("error").checked_value(value)
-
-
-def test_objectives_measured_together_are_one_purchase() -> None:
-    objectives = [
-        Objective("error", options=["a"]),
-        Objective("ms", measured_with="joules", options=["a", "b"]),
-        Objective("joules", options=["b", "c"]),
-        Objective("watts", measured_with="ms", options=["c"]),
-    ]
-    error, energy = purchases(objectives)
-    assert (error.objective, error.members, error.options) == ("error", (0,), ("a",))
-    assert (energy.objective, energy.members) == ("joules", (2, 1, 3))
-    assert set(energy.options or ()) == {"a", "b", "c"}
-
-
-def test_a_purchase_depends_on_all_options_if_one_member_does() -> None:
-    (purchase,) = purchases([Objective("a", options=["x"]), Objective("b", measured_with="a")])
-    assert purchase.options is None
-
-
-@pytest.mark.parametrize(
-    ("objectives", "facts"),
-    [
-        (["error"], "two objectives.* 1 given"),
-        ([], "two objectives.* 0 given"),
-        (["error", "error"], "named 'error'"),
-        (["a", Objective("b", options=["colour"])], "option.*'b'.*'colour'.*'color'"),
-        (["a", Objective("b", measured_with="c")], "measured_with.*'b'.*'c'.*a, b"),
-        ([Objective("a", measured_with="b"), Objective("b", measured_with="a")], "a -> b -> a"),
-    ],
-)
-def test_objectives_that_do_not_fit_together_get_one_sentence(objectives: list[object], facts: str) -> None:
-    with pytest.raises(InvalidValueError, match=facts):
-        check_objectives(objectives, ["color"])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -206,70 +172,3 @@ def test_the_possible_values_are_told_in_words(bounds: dict[str, float], text: s
 @pytest.mark.parametrize("word", ["maximise", "maximize", "Maximize"])
 def test_directions_may_be_written_in_full(word: str) -> None:
     assert Objective("speed", word) == Objective("speed", "max")  # type: ignore[arg-type]
-
-
-SMALL = Objective("error_small", optimise=False)
-
-
-@pytest.mark.parametrize(
-    ("objectives", "facts"),
-    [
-        ([Objective("error", proxies=["tiny"]), "joules", SMALL], "proxies of 'error'.*'tiny'"),
-        ([Objective("error", proxies=["joules"]), "joules"], "'joules' is a proxy of 'error' and optimised.*optimise"),
-        ([Objective("error", proxies=["error"]), "joules"], "'error' has itself among its proxies"),
-        ([Objective("error", proxies=["ms"]), "joules", Objective("ms", at_most=3)], "'ms' is a proxy.*bound"),
-        (
-            [
-                Objective("error", proxies=["error_small"]),
-                "joules",
-                Objective("error_small", optimise=False, proxies=["tiny"]),
-                Objective("tiny", optimise=False),
-            ],
-            "'error_small' is a proxy of 'error' and has proxies of its own.*tiny",
-        ),
-        (
-            [
-                Objective("error", proxies=["error_small"]),
-                "joules",
-                Objective("error_small", optimise=False, measured_with="joules"),
-            ],
-            "'error_small'.*measured_with 'joules'.*alone",
-        ),
-        (
-            [
-                Objective("error", proxies=["error_small"]),
-                SMALL,
-                Objective("joules", measured_with="error_small"),
-            ],
-            "'joules' is measured_with 'error_small', which is a proxy",
-        ),
-        (
-            [Objective("error", proxies=["error_small"]), "joules", Objective("error_small", optimise=False, steps=9)],
-            "'error_small'.*has steps",
-        ),
-        (
-            [
-                Objective("error", proxies=["error_small"]),
-                "joules",
-                Objective("error_small", optimise=False, noisy=True, remeasure=True),
-            ],
-            "'error_small'.*remeasure",
-        ),
-        (["error", "joules", SMALL], "'error_small' has optimise=False and no bound.*proxies"),
-        ([Objective("error", proxies=["error_small"]), SMALL], "at least two objectives.*1 given"),
-    ],
-)
-def test_proxies_that_make_no_sense_get_one_sentence(objectives: list[Any], facts: str) -> None:
-    with pytest.raises(InvalidValueError, match=facts):
-        check_objectives(objectives, ["x"])
-
-
-def test_an_objective_with_a_proxy_travels_and_proxies_come_last() -> None:
-    error = Objective("error", proxies=["error_small"])
-    assert error.to_dict() == {"name": "error", "proxies": ["error_small"]}
-    assert Objective.from_dict(error.to_dict()) == error
-    assert Objective.from_dict(SMALL.to_dict()) == SMALL
-    checked = check_objectives([SMALL, error, "joules"], ["x"])
-    assert [objective.name for objective in checked] == ["error", "joules", "error_small"]
-    with pytest.raises(InvalidTypeError, match=r"proxies.*'error_small'"):
-        Objective("error", proxies="error_small")

@@ -7,24 +7,18 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import statistics
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, fields, replace
-from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal
 
 from flexibo._internal.arrays import plain
-from flexibo._internal.checks import checked_unicode, whole_number
+from flexibo._internal.checks import checked_unicode
 from flexibo._internal.stops import FARTHEST, MOST_STOPS, checked_steps, stops_of
-from flexibo.errors import FlexiBOError, InvalidTypeError, InvalidValueError, unknown_name
+from flexibo.errors import FlexiBOError, InvalidTypeError, InvalidValueError
+from flexibo.objectives.reading import LARGEST
 
 Direction = Literal["min", "max", "minimise", "minimize", "maximise", "maximize"]
-LARGEST = 1e100
-"""Greater values could overflow when they are squared or multiplied, and are refused."""
-
-MEDIAN_FACTOR = math.sqrt(math.pi / 2)  # the deviation of a median over that of a mean, of many normal repeats
-
 DIRECTIONS = {"minimise": "min", "minimize": "min", "maximise": "max", "maximize": "max"}
 """Other words for the directions."""
 
@@ -34,59 +28,6 @@ OWN = ("timeout", "retries", "resources", "unit")
 
 PLAIN = ("noisy", "remeasure", "optimise", "resumable", *NUMBERS)
 """The fields that may be given as numpy scalars."""
-
-
-class Reading(float):
-    """A value with its error bar, which a function may return, or a user tell, wherever a number is wanted.
-
-    Attributes:
-        deviation: The standard deviation of the value itself: of a mean or a median, not of the repeats behind it.
-        repeats: The number of repeats that it sums up.
-
-    >>> Reading(3.1, deviation=0.2, repeats=10) + 1
-    4.1
-    """
-
-    __slots__ = ("deviation", "repeats")
-    deviation: float
-    repeats: int
-
-    def __new__(cls, value: float, *, deviation: float, repeats: int = 1) -> Reading:
-        """The value with its error bar."""
-        reading = super().__new__(cls, value)
-        if not (0 <= deviation <= LARGEST):
-            raise InvalidValueError(f"The deviation of a reading is {deviation!r}; it must be a number, zero or more.")
-        reading.deviation, reading.repeats = float(deviation), whole_number("repeats", repeats, least=1)
-        return reading
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return partial(Reading, deviation=self.deviation, repeats=self.repeats), (float(self),)
-
-    def __repr__(self) -> str:
-        return f"Reading({float(self)!r}, deviation={self.deviation!r}, repeats={self.repeats!r})"
-
-    @classmethod
-    def of_median(cls, values: Sequence[float]) -> float:
-        """The median of repeats with its error bar, as if they were normal; a single one as it is."""
-        middle, count = statistics.median(values), len(values)
-        if count < 2:
-            return values[0]
-        return cls(middle, deviation=MEDIAN_FACTOR * statistics.stdev(values) / math.sqrt(count), repeats=count)
-
-
-def error_bars(values: Mapping[str, object]) -> dict[str, tuple[float, int]]:
-    """The deviation and the repeats of the values that have them."""
-    return {name: (one.deviation, one.repeats) for name, one in values.items() if isinstance(one, Reading)}
-
-
-def with_error_bars(values: Mapping[str, float], bars: Mapping[str, tuple[float, int]]) -> dict[str, float]:
-    """The values, with these deviations and repeats where they are given.
-
-    >>> with_error_bars({"joules": 3.1, "ms": 20.0}, {"joules": (0.2, 10)})
-    {'joules': Reading(3.1, deviation=0.2, repeats=10), 'ms': 20.0}
-    """
-    found = {name: Reading(values[name], deviation=one, repeats=repeats) for name, (one, repeats) in bars.items()}
-    return {**values, **found}
 
 
 @dataclass(frozen=True, slots=True)
@@ -412,150 +353,3 @@ def checked_resources(resources: object, whose: str) -> Mapping[str, float]:
 def with_own(objective: Objective, own: Objective | None) -> Objective:
     """The objective with the timeout, retries, resources and unit of a process's own one, if it has one."""
     return objective if own is None else replace(objective, **{field: getattr(own, field) for field in OWN})
-
-
-@dataclass(frozen=True, slots=True)
-class Purchase:
-    """What one evaluation measures: the objective that is asked for and those measured with it.
-
-    Attributes:
-        objective: Name of the objective that is asked for.
-        members: Indices of all objectives it yields, the asked one first.
-        options: The options that decide the outcome; ``None`` means all.
-    """
-
-    objective: str
-    members: tuple[int, ...]
-    options: tuple[str, ...] | None
-
-
-def purchases(objectives: Sequence[Objective]) -> tuple[Purchase, ...]:
-    """The purchases of a study, in the order of the objectives.
-
-    >>> [p.members for p in purchases([Objective("error"), Objective("joules"),
-    ...                                Objective("ms", measured_with="joules")])]
-    [(0,), (1, 2)]
-    """
-    names = [objective.name for objective in objectives]
-    leads = [_lead(objective, objectives) for objective in objectives]
-    found = []
-    for index, objective in enumerate(objectives):
-        if leads[index] != objective.name:
-            continue
-        members = (index, *(i for i, lead in enumerate(leads) if lead == objective.name and i != index))
-        found.append(Purchase(names[index], members, _union([objectives[i].depends_on for i in members])))
-    return tuple(found)
-
-
-def _lead(objective: Objective, objectives: Sequence[Objective]) -> str:
-    """The objective that must be asked for to get this one."""
-    by_name = {other.name: other for other in objectives}
-    seen = [objective.name]
-    while objective.measured_with is not None:
-        objective = by_name[objective.measured_with]
-        if objective.name in seen:
-            raise InvalidValueError(f"measured_with forms a cycle: {' -> '.join([*seen, objective.name])}.")
-        seen.append(objective.name)
-    return objective.name
-
-
-def _union(options: Sequence[tuple[str, ...] | None]) -> tuple[str, ...] | None:
-    if any(names is None for names in options):
-        return None
-    return tuple(dict.fromkeys(name for names in options if names is not None for name in names))
-
-
-def check_objectives(objectives: Iterable[Objective | str], options: Sequence[str]) -> tuple[Objective, ...]:
-    """The objectives of a study; an error unless they fit together and their options exist."""
-    if isinstance(objectives, str | Objective | Mapping) or not isinstance(objectives, Iterable):
-        raise InvalidTypeError(
-            f"objectives is {objectives!r}; give a list such as [Objective('error'), Objective('speed', 'max')]."
-        )
-    checked = tuple(Objective(o) if isinstance(o, str) else o for o in objectives)
-    for objective in checked:
-        if not isinstance(objective, Objective):
-            raise InvalidTypeError(f"An objective is {objective!r}; give Objective(...) or a name.")
-    names = [objective.name for objective in checked]
-    count = sum(not objective.is_proxy for objective in checked)
-    if count < 2:
-        raise InvalidValueError(
-            f"A study needs at least two objectives, or one and a constraint; {count} given. "
-            "For one objective alone use a single-objective optimiser."
-        )
-    if not any(objective.optimise for objective in checked):
-        raise InvalidValueError(
-            f"Every objective is a constraint only ({', '.join(names)}); remove the bound of one, or give it "
-            "optimise=True."
-        )
-    for name in names:
-        if names.count(name) > 1:
-            raise InvalidValueError(f"Two objectives are named {name!r}; names must differ.")
-    for objective in checked:
-        for option in objective.options or ():
-            if option not in options:
-                raise unknown_name(f"option of objective {objective.name!r}:", option, options)
-        for field in ("measured_with", "fails_with"):
-            other = getattr(objective, field)
-            if other is not None and other not in names:
-                raise unknown_name(f"objective in {field} of {objective.name!r}:", other, names)
-        lead = next((other for other in checked if other.name == objective.measured_with), None)
-        if lead is not None and lead.stops:
-            raise InvalidValueError(
-                f"Objective {objective.name!r} is measured_with {lead.name!r}, which has steps; an objective with "
-                "steps is measured alone."
-            )
-        if objective.fails_with == objective.name:
-            raise InvalidValueError(f"Objective {objective.name!r} has fails_with itself; name another one.")
-    _check_proxies(checked)
-    # In the order of the space, so that a set of options has the same order in every process.
-    checked = tuple(
-        replace(o, options=tuple(name for name in options if name in o.options)) if o.options is not None else o
-        for o in checked
-    )
-    purchases(checked)
-    return tuple(sorted(checked, key=lambda objective: objective.is_proxy))  # what counts first
-
-
-def _check_proxies(objectives: Sequence[Objective]) -> None:
-    """An error unless every proxy is one of another objective, and measured alone."""
-    by_name = {objective.name: objective for objective in objectives}
-    named = {name for objective in objectives for name in objective.proxies}
-    for objective in objectives:
-        for name in objective.proxies:
-            if name == objective.name:
-                raise InvalidValueError(f"Objective {name!r} has itself among its proxies; name another one.")
-            if name not in by_name:
-                raise unknown_name(f"objective in proxies of {objective.name!r}:", name, by_name)
-            _check_proxy(by_name[name], objective)
-        if objective.is_proxy and objective.name not in named:
-            raise InvalidValueError(
-                f"Objective {objective.name!r} has optimise=False and no bound; give at_most or at_least, name it in "
-                "the proxies of another objective, or leave it out.",
-                argument="optimise",
-            )
-        if objective.measured_with in named:
-            raise InvalidValueError(
-                f"Objective {objective.name!r} is measured_with {objective.measured_with!r}, which is a proxy; a proxy "
-                "is measured alone."
-            )
-
-
-def _check_proxy(proxy: Objective, of: Objective) -> None:
-    """An error unless one objective can be the proxy of another one."""
-    who = f"Objective {proxy.name!r} is a proxy of {of.name!r}"
-    if proxy.is_constraint:
-        raise InvalidValueError(f"{who} and has a bound; a proxy limits nothing, so leave the bound out.")
-    if proxy.optimise:
-        raise InvalidValueError(f"{who} and optimised; a proxy is measured but not optimised, give it optimise=False.")
-    if proxy.proxies:
-        raise InvalidValueError(
-            f"{who} and has proxies of its own ({', '.join(proxy.proxies)}); name all of them in {of.name!r}."
-        )
-    if proxy.measured_with is not None:
-        raise InvalidValueError(
-            f"{who} and measured_with {proxy.measured_with!r}; a proxy is measured alone, so leave out measured_with."
-        )
-    if proxy.stops:
-        raise InvalidValueError(f"{who} and has steps; a proxy is measured at once, so leave them out.")
-    if proxy.remeasure:
-        raise InvalidValueError(f"{who} and has remeasure=True; a proxy is read once, so leave it out.")
