@@ -217,8 +217,8 @@ def against_best(
         if most:
             kept = {m: own for m, own in logs.items() if len(own) >= min(fewest, most)}
             left_out = tuple(m for m in logs if m not in kept)
-            on_problem = _on_problem_elsewhere if other_seeds and most > 1 else _on_problem
-            judged.append(on_problem(problem, by_method, ours, kept, left_out, level))
+            elsewhere = other_seeds and most > 1
+            judged.append(_on_problem(problem, by_method, ours, kept, left_out, other_seeds=elsewhere, level=level))
     if not judged:
         raise InvalidValueError(
             f"Method {ours!r} shares no problem and seed with another; there is nothing to compare."
@@ -236,55 +236,45 @@ def _on_problem(
     ours: str,
     logs: Mapping[str, LogRatios],
     left_out: tuple[str, ...],
+    *,
+    other_seeds: bool,
     level: float,
 ) -> AgainstBestOnProblem:
     """The result on one problem, given the log ratios to the other methods on the seeds that each shares with ours."""
-    chosen, seeds = _hardest(logs), sorted(by_method[ours])
-    common, even, odd = sorted(logs[chosen]), set(seeds[::2]), set(seeds[1::2])
-    separate = len(common) >= FEWEST_SEEDS and not even.isdisjoint(common) and not odd.isdisjoint(common)
-    lower = logs[chosen]
-    if separate:
-        lower = _chosen_elsewhere(logs, even, odd) | _chosen_elsewhere(logs, odd, even)
-    return AgainstBestOnProblem(
-        problem=problem,
-        ours=geometric_mean(floored(by_method[ours], common)),
-        best=geometric_mean(floored(by_method[chosen], common)),
-        chosen=chosen,
-        ratio=mean_ratio([logs[chosen]], lower=[lower], level=level),
-        separate=separate,
-        left_out=left_out,
-        logs=logs[chosen],
-        lower=lower,
-    )
-
-
-def _on_problem_elsewhere(
-    problem: str,
-    by_method: Mapping[str, Mapping[int, float]],
-    ours: str,
-    logs: Mapping[str, LogRatios],
-    left_out: tuple[str, ...],
-    level: float,
-) -> AgainstBestOnProblem:
-    """The same with the best of each seed chosen on the other seeds; some method has two seeds or more."""
-    chosen: dict[int, str] = {}
-    for seed in sorted(set().union(*logs.values())):
-        elsewhere = {m: {s: v for s, v in own.items() if s != seed} for m, own in logs.items() if seed in own}
-        if known := {m: own for m, own in elsewhere.items() if own}:
-            chosen[seed] = _hardest(known)
+    hardest = _hardest(logs)
+    chosen = _hardest_elsewhere(logs) if other_seeds else dict.fromkeys(sorted(logs[hardest]), hardest)
     found = {seed: logs[method][seed] for seed, method in chosen.items()}
     best = {seed: by_method[method][seed] for seed, method in chosen.items()}
+    lower = found if other_seeds else _lower(logs, found, sorted(by_method[ours]))
     return AgainstBestOnProblem(
         problem=problem,
         ours=geometric_mean(floored(by_method[ours], found)),
         best=geometric_mean(floored(best)),
         chosen=Counter(chosen.values()).most_common(1)[0][0],
-        ratio=mean_ratio([found], level=level),
-        separate=True,
+        ratio=mean_ratio([found], lower=[lower or found], level=level),
+        separate=lower is not None,
         left_out=left_out,
         logs=found,
-        lower=found,
+        lower=lower or found,
     )
+
+
+def _lower(logs: Mapping[str, LogRatios], found: LogRatios, seeds: Sequence[int]) -> LogRatios | None:
+    """The log ratios to the best on one half of our seeds, judged on the other; None if too few are in common."""
+    even, odd = set(seeds[::2]), set(seeds[1::2])
+    if len(found) < FEWEST_SEEDS or even.isdisjoint(found) or odd.isdisjoint(found):
+        return None
+    return _chosen_elsewhere(logs, even, odd) | _chosen_elsewhere(logs, odd, even)
+
+
+def _hardest_elsewhere(logs: Mapping[str, LogRatios]) -> dict[int, str]:
+    """For each seed the method that is hardest to beat on the other seeds; some method has two seeds or more."""
+    chosen = {}
+    for seed in sorted(set().union(*logs.values())):
+        elsewhere = {m: {s: v for s, v in own.items() if s != seed} for m, own in logs.items() if seed in own}
+        if known := {m: own for m, own in elsewhere.items() if own}:
+            chosen[seed] = _hardest(known)
+    return chosen
 
 
 def _chosen_elsewhere(logs: Mapping[str, LogRatios], judged: set[int], other: set[int]) -> dict[int, float]:
