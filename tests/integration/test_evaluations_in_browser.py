@@ -15,6 +15,7 @@ from tests.dashboards import Running, dashboard, wait_until
 from tests.forked import COMMAND_LINE, imported
 
 from flexibo import Objective, Study
+from flexibo.objectives import Reading
 
 pytestmark = pytest.mark.slow
 
@@ -121,7 +122,7 @@ def test_hostile_texts_are_text_in_every_cell_and_in_the_details(chrome: Browser
     with Study(space, objectives, name=HARM, storage=url, seed=0, n_initial=3) as study:
         for _ in range(3):
             study.fail(study.ask(), f"{HARM}\n\x1b[2J</pre><script>window.harm=1</script>", cost=1.0)
-        study.tell(study.ask(), 1.0, cost=1.0)
+        study.tell(study.ask(), Reading(1.0, deviation=0.25), cost=1.0)
         study.note(HARM)
     with dashboard(url) as running:
         opened(chrome, running, 4, HARM)
@@ -130,6 +131,8 @@ def test_hostile_texts_are_text_in_every_cell_and_in_the_details(chrome: Browser
         chrome.run("document.querySelectorAll('.evaluations .opens')[3].click()")
         shown = wait_for(chrome, "return document.querySelector('.chosen')?.innerText", "the details")
         assert "window.harm=1" in shown
+        chrome.run("document.querySelectorAll('.evaluations .opens')[0].click()")
+        wait_for(chrome, "return document.querySelector('.chosen')?.innerText.includes('± 0.25')", "the error bar")
         chrome.run(f"{TABLE}.table.setSort('o0', 'asc')")
         choose(chrome, 0, HARM)
         choose(chrome, 2, "<img")
