@@ -13,7 +13,7 @@ from flexibo.integrations.optuna import FlexiBOSampler
 def main(url: str, trials: int, killed_in: int | None = None) -> None:
     """Work on the study for some trials; the process kills itself, without a word, in the middle of one of them."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    sampler = FlexiBOSampler(seed=3, n_startup_trials=4, candidates=100)
+    sampler = FlexiBOSampler(seed=3, n_startup_trials=2, candidates=30)
     study = optuna.create_study(
         storage=url, study_name="shared", directions=["minimize", "maximize"], sampler=sampler, load_if_exists=True
     )

@@ -45,32 +45,32 @@ def url_in(folder: Path) -> str:
 
 def test_a_study_whose_process_was_killed_is_continued_with_what_was_proposed(tmp_path: Path) -> None:
     url = url_in(tmp_path)
-    assert status(begin(url, 20, 6)) == -signal.SIGKILL
+    assert status(begin(url, 20, 4)) == -signal.SIGKILL
     *_, lost = shared(url).trials
-    assert (lost.number, lost.state, list(lost.params)) == (6, TrialState.RUNNING, ["x"])
+    assert (lost.number, lost.state, list(lost.params)) == (4, TrialState.RUNNING, ["x"])
     pending = lost.system_attrs["flexibo:proposed:0"]
     assert set(json.loads(pending)) == {"x", "n", "k"}
-    assert status(begin(url, 4)) == 0
+    assert status(begin(url, 2)) == 0
     trials = shared(url).trials
-    assert [trial.state for trial in trials[7:]] == [TrialState.COMPLETE] * 4
-    assert pending not in [trial.system_attrs["flexibo:proposed:0"] for trial in trials[7:]]
+    assert [trial.state for trial in trials[5:]] == [TrialState.COMPLETE] * 2
+    assert pending not in [trial.system_attrs["flexibo:proposed:0"] for trial in trials[5:]]
 
 
 def test_a_killed_and_a_copied_study_are_proposed_the_same(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     whole, parts = url_in(tmp_path / "a"), url_in(tmp_path / "b")
-    assert status(begin(whole, 8)) == 0
+    assert status(begin(whole, 6)) == 0
     assert status(begin(parts, 3)) == 0
-    assert status(begin(parts, 5)) == 0
+    assert status(begin(parts, 3)) == 0
     assert [trial.params for trial in shared(parts).trials] == [trial.params for trial in shared(whole).trials]
 
 
 def test_two_processes_work_on_one_study(tmp_path: Path) -> None:
     url = url_in(tmp_path)
     assert status(begin(url, 1)) == 0
-    workers = [begin(url, 6), begin(url, 6)]
+    workers = [begin(url, 4), begin(url, 4)]
     assert [status(worker) for worker in workers] == [0, 0]
     trials = shared(url).trials
-    assert [trial.state for trial in trials] == [TrialState.COMPLETE] * 13
-    assert len({tuple(sorted(trial.params.items())) for trial in trials}) == 13
+    assert [trial.state for trial in trials] == [TrialState.COMPLETE] * 9
+    assert len({tuple(sorted(trial.params.items())) for trial in trials}) == 9

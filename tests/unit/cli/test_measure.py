@@ -101,7 +101,10 @@ class TestBudget:
         assert [opening_budget(url, "net", typed) for typed in (40.0, 90.0)] == [80.0, 90.0]
         assert opening_budget(url, "free", 40.0) == opening_budget(url, "other", 40.0) == 40.0
 
-    @pytest.mark.parametrize("command", [("run", "toy", "--recorded", "--method", "random"), ("resume",)])
+    @pytest.mark.parametrize(
+        "command",
+        [("resume",), pytest.param(("run", "toy", "--recorded", "--method", "random"), marks=pytest.mark.variant)],
+    )
     def test_a_budget_that_is_typed_counts_also_where_it_is_the_smaller_one(
         self, toy: System, command: tuple[str, ...], caplog: pytest.LogCaptureFixture
     ) -> None:

@@ -22,7 +22,7 @@ def test_lines_for_a_file_or_a_pipe_are_not_broken_unless_a_width_is_given(
 
 @pytest.mark.parametrize(
     "command",
-    [["methods"], ["problems"], ["systems"], ["data"], COMPARED],
+    [["methods"], pytest.param(["problems"], marks=pytest.mark.variant), ["systems"], ["data"], COMPARED],
     ids=lambda command: command[0],
 )
 def test_no_command_breaks_its_lines_for_a_file_or_a_pipe(command: list[str]) -> None:
