@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -58,27 +56,6 @@ def test_means_deviations_and_covariances_are_those_of_a_dense_process() -> None
     assert sign == 1.0
     evidence = -0.5 * (z @ inverse @ z + log_determinant + len(y) * np.log(2.0 * np.pi)) - len(y) * np.log(unit)
     assert model.log_evidence == pytest.approx(evidence, abs=1e-8)
-
-
-@pytest.mark.parametrize("most", [200, 12])
-def test_a_held_out_residual_is_that_of_a_dense_process_without_the_reading(
-    most: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("flexibo.surrogates.level_process.MOST_ROWS", most)
-    X, y, level = data()
-    bars = np.where(np.arange(len(y)) % 4 == 0, 0.01, 0.0)
-    given = replace(GIVEN, own=np.array([0.2, 0.1, 0.02, 0.03]))
-    model = LevelProcess(LEVELS, noisy=True).condition(X, y, groups=GROUPS, hyperparameters=given, variances=bars)
-    assert model.posterior is not None
-    kept, y0, unit = model.posterior.kept, model.posterior.location, model.posterior.scale
-    assert len(kept) == min(most, len(y))
-    K, expected = covariance(X, X) + np.diag(given.own[level] + bars / unit**2), []
-    for i in range(len(y)):
-        rest = kept[kept != i]
-        weights = np.linalg.solve(K[np.ix_(rest, rest)], K[rest, i])
-        mean, variance = weights @ (y[rest] - y0) / unit, K[i, i] - weights @ K[rest, i]
-        expected.append(((y[i] - y0) / unit - mean) / np.sqrt(variance))
-    assert model.held_out() == pytest.approx(np.array(expected), abs=1e-8)
 
 
 def test_appended_readings_are_as_if_they_had_been_there() -> None:

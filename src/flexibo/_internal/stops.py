@@ -11,6 +11,7 @@ from flexibo._internal.arrays import plain
 MOST_STOPS = 8
 SPACING = 3  # each stop is about this many times as far as the one before it
 FARTHEST = 10**9
+EARLIEST = 0.1  # a stop before this share of the way is not asked for: it tells little, and misleads where curves cross
 
 Steps: TypeAlias = int | tuple[int, ...]
 

@@ -262,11 +262,10 @@ def predictions(
         if models[j].takes_variances:
             pinned &= ~np.isin(distinct, _uncertain(history, j))
         low, high = middle.copy(), middle.copy()
-        model, X, levels = None, designs[first].encoded(objective.depends_on), None
-        # What a certificate promises must not depend on a proxy.
-        refits = models[j].over_stops if simultaneous else models[j].over_levels
-        if refits is not None and not pinned.all():
-            levels = level_model(history, j, refits, proxies=not simultaneous, sure=simultaneous)
+        model, X, levels, refits = None, designs[first].encoded(objective.depends_on), None, models[j].over_levels
+        # What a certificate promises must not depend on early stops or a proxy.
+        if refits is not None and not pinned.all() and not simultaneous:
+            levels = level_model(history, j, refits)
         if levels is not None:
             model, X = levels.model, levels.at_last(X)
             low[~pinned], middle[~pinned], high[~pinned] = _checked(box(model, X[~pinned], half), objective.name)

@@ -1,10 +1,12 @@
-"""The model of an objective with steps, and what an early reading tells of the last step.
+"""The model of an objective with steps or proxies, and what a reading of one tells of the last step.
 
 A loss that was read at an early stop tells something of the last step of the same design, and of its neighbours: how
-much is learned (`flexibo.surrogates.level_process`). The stops of an objective are the levels of that process. Before
-it sees them, the losses of each level are brought to those of the last one by an affine map, level by level: of the
-designs that were read at both, mean and deviation must agree. If all losses have one sign, it is a map of their
-logarithms, which keeps the sign. A map is learned from the first r readings, r growing as with every other model
+much is learned (`flexibo.surrogates.co_kriging`). The stops of an objective are the levels of that model.
+
+With proxies, these and the stops are the levels of one process (`flexibo.surrogates.level_process`). Before it sees
+them, the losses of each level are brought to those of the last one by an affine map, level by level: of the designs
+that were read at both, mean and deviation must agree. If all losses have one sign, it is a map of their logarithms,
+which keeps the sign. A map is learned from the first r readings, r growing as with every other model
 (`flexibo.surrogates.refits`), and its scale is drawn to 1 as long as few designs were read at both levels.
 """
 
@@ -12,20 +14,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
-from flexibo._internal.arrays import BoolArray, FloatArray, IntArray, KeyArray
+from flexibo._internal.arrays import FloatArray, IntArray, KeyArray
 from flexibo.belief.proxies import as_objective, moments
-from flexibo.belief.step_costs import paid_shares
+from flexibo.belief.step_costs import may_look, paid_shares
 from flexibo.history import History
 from flexibo.space import Designs
 from flexibo.surrogates import Refits, Surrogate, joint
+from flexibo.surrogates.co_kriging import FEWEST, CoKriging
 from flexibo.surrogates.refits import refit_count
 
 SHRINKAGE = 1.0  # a scale counts as if this many more designs had been read with a scale of 1
+ODDS = 5.0  # those that early stops tell something, of a model that does not know them
 WIDEST = 30.0  # the most that the deviations of two neighbouring levels differ by
 
 
@@ -58,7 +62,7 @@ class LevelModel:
     trust: tuple[float, ...] = ()  # the greatest correlation of each level with the last one that curves support
     paid: tuple[float, ...] = ()  # the share of the whole cost that is paid up to each level
     proxies: int = 0
-    is_last: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=bool))  # (s,): the readings of the last level
+    may_look: bool = True  # whether another early stop may be asked for before a training is completed
 
     @property
     def count(self) -> int:
@@ -82,6 +86,8 @@ class LevelModel:
         """
         if level == self.count - 1 or not len(X):
             return np.ones(len(X))
+        if isinstance(self.model, CoKriging):
+            return self.model.correlation(X, level)
         here, last = self.at(X, level), self.at_last(X)
         covariance = joint(self.model).covariance(here, last).diagonal()
         scale = self.model.predict(here)[1] * self.model.predict(last)[1]
@@ -104,23 +110,23 @@ def level_groups(groups: IntArray, count: int) -> IntArray:
     return np.concatenate([groups, np.arange(first, first + count - 1)])
 
 
-def level_model(
-    history: History, j: int, refits: Refits, *, proxies: bool = True, sure: bool = False
-) -> LevelModel | None:
+def level_model(history: History, j: int, refits: Refits) -> LevelModel | None:
     """The model of objective j, which has steps or proxies, given everything that was read; None without any levels.
 
-    A proxy that no designs support is left out; without `proxies`, all are.
+    A proxy that no designs support is left out.
     """
     objective = history.objectives[j]
+    if not objective.proxies:
+        return _model_of_stops(history, j, refits)
     designs, level, losses = _own_readings(history, j)
     first = refit_count(len(level), refits.growth)
-    keys, stops = designs.keys(objective.depends_on), max(1, len(objective.stops))
+    keys, stops = designs.keys(objective.depends_on), max(1, len(objective.looks))
     location, scale, sign = level_maps(keys[:first], level[:first], losses[:first], stops)
     y = mapped(losses, level, location, scale, sign)
     own = _own_variances(history, j)
     if own is not None:
         own = own * map_slopes(losses, y, level, scale, sign) ** 2
-    trust, count = supported(keys, level, y, stops), len(objective.proxies) if proxies else 0
+    trust, count = supported(keys, level, y, stops), len(objective.proxies)
     if count:
         joined = with_proxies(history, j, (designs, level, y), growth=refits.growth)
         (designs, level, y), trust = joined.readings, (*joined.trust, *trust)
@@ -130,14 +136,40 @@ def level_model(
             return None
     X = with_levels(designs.encoded(objective.depends_on), level, count + stops)
     groups = level_groups(history.space.groups(objective.depends_on), count + stops)
-    model = refits.model(X, y, groups=groups, variances=own, sure=sure)
-    paid = tuple(paid_shares(history, history.purchase_of(objective.name)).tolist()) if objective.stops else ()
-    return LevelModel(model, objective.stops, objective.resumable, trust, paid, count, level == count + stops - 1)
+    model = refits.model(X, y, groups=groups, variances=own)
+    return LevelModel(
+        model, objective.looks, objective.resumable, trust, _paid(history, j), count, may_look(history, j, ODDS)
+    )
+
+
+def _model_of_stops(history: History, j: int, refits: Refits) -> LevelModel | None:
+    """The model of objective j, which has stops and no proxies; None while few designs were measured."""
+    objective = history.objectives[j]
+    designs, level, y = _own_readings(history, j)
+    count, first = len(objective.looks), refit_count(len(level), refits.growth)
+    if count < 2 or (level[:first] == count - 1).sum() < FEWEST:
+        return None
+    X = with_levels(designs.encoded(objective.depends_on), level, count)
+    groups = level_groups(history.space.groups(objective.depends_on), count)
+    model = refits.model(X, y, groups=groups, variances=_own_variances(history, j))
+    odds = model.odds if isinstance(model, CoKriging) else ODDS
+    return LevelModel(
+        model, objective.looks, objective.resumable, paid=_paid(history, j), may_look=may_look(history, j, odds)
+    )
+
+
+def _paid(history: History, j: int) -> tuple[float, ...]:
+    """The share of what all steps of objective j cost that is paid up to each stop at which it may end."""
+    objective = history.objectives[j]
+    if not objective.stops:
+        return ()
+    shares = paid_shares(history, history.purchase_of(objective.name))
+    return tuple(shares[len(objective.stops) - len(objective.looks) :].tolist())
 
 
 def _own_readings(history: History, j: int) -> LevelReadings:
     """The designs (s), levels (s,) and losses (s,) that were read at the stops of objective j; at one without any."""
-    stops = np.array(history.objectives[j].stops)
+    stops = np.array(history.objectives[j].looks)
     if not len(stops):
         designs, losses = history.data(j)
         return designs, np.zeros(len(losses), dtype=np.int64), losses
@@ -148,7 +180,7 @@ def _own_readings(history: History, j: int) -> LevelReadings:
 
 def _own_variances(history: History, j: int) -> FloatArray | None:
     """The variances (s,) of the own noise of the losses that `_own_readings` gives; None if there are none."""
-    stops = history.objectives[j].stops
+    stops = history.objectives[j].looks
     found = history.point_variances(j) if stops else history.variances(j)
     return found[np.isin(history.points(j)[1], stops)] if found is not None and stops else found
 
@@ -173,7 +205,7 @@ def with_proxies(history: History, j: int, own: LevelReadings, *, growth: float)
     """
     objective = history.objectives[j]
     designs, level, y = own
-    keys, last = designs.keys(objective.depends_on), level == max(0, len(objective.stops) - 1)
+    keys, last = designs.keys(objective.depends_on), level == max(0, len(objective.looks) - 1)
     known, count = (keys[last], y[last]), len(objective.proxies)
     parts, trust = [(designs, level + count, y, _times(history, j, designs))], []
     for k, name in enumerate(objective.proxies):

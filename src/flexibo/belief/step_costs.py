@@ -8,6 +8,9 @@ At first every step costs the same; this counts as much as `PRIOR` designs.
 
 from __future__ import annotations
 
+import math
+from functools import lru_cache
+
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray, IntArray, KeyArray
@@ -16,14 +19,24 @@ from flexibo.space import Designs
 
 PRIOR = 1.0
 TURNS = 12
+MOST_LOOKS = 0.1  # what early stops may cost until an evaluation is completed, in mean evaluations, at odds of 1
 
 
 def paid_shares(history: History, p: int) -> FloatArray:
     """The share of what all steps of purchase p cost that is paid up to each of its stops (L,); the last is 1."""
-    stops = np.array(history.objectives[history.purchases[p].members[0]].stops)
+    stops = history.objectives[history.purchases[p].members[0]].stops
     designs, costs = history.costs(p)
     keys = designs.keys(history.purchases[p].options)
-    return learned_shares(stops, keys, history.spans(p), costs)
+    return np.array(_remembered_shares(stops, keys.tobytes(), history.spans(p).tobytes(), costs.tobytes()))
+
+
+@lru_cache(maxsize=16)  # a question asks for them a dozen times
+def _remembered_shares(stops: tuple[int, ...], keys: bytes, spans: bytes, costs: bytes) -> tuple[float, ...]:
+    pairs = np.frombuffer(spans, dtype=np.int64).reshape(-1, 2)
+    shares = learned_shares(
+        np.array(stops), np.frombuffer(keys, dtype=np.uint64), pairs, np.frombuffer(costs, dtype=np.float64)
+    )
+    return tuple(shares.tolist())
 
 
 def learned_shares(stops: IntArray, keys: KeyArray, spans: IntArray, costs: FloatArray) -> FloatArray:
@@ -68,6 +81,27 @@ def whole_costs(history: History, p: int) -> tuple[Designs, FloatArray]:
         return designs, costs
     paid = paid_up_to(history.spans(p), stops, paid_shares(history, p))
     return designs, costs / (paid[:, 1] - paid[:, 0])
+
+
+def may_look(history: History, j: int, odds: float) -> bool:
+    """Whether an early stop of objective j may be asked for: not if looks cost much since one was completed.
+
+    A look shows an early stop alone. How much that tells shows only in evaluations that are completed, and a rule that
+    trusts it too much would look at one design after the other. So looks may cost the more, the greater the `odds` are
+    that they tell something.
+    """
+    objective = history.objectives[j]
+    if not objective.stops or math.isinf(odds):
+        return True
+    p = history.purchase_of(objective.name)
+    _, costs = history.costs(p)
+    if not len(costs):
+        return True
+    done = np.flatnonzero(history.spans(p)[:, 1] == objective.stops[-1])
+    whole = float(whole_costs(history, p)[1].mean())
+    steps = [e.stop or 0 for e in history.pending.values() if objective.name in e.yields and history.is_partial(e)]
+    shares = paid_up_to(np.array([*steps, objective.looks[0]]), objective.stops, paid_shares(history, p))
+    return float(costs[done.max(initial=-1) + 1 :].sum() + whole * shares.sum()) <= MOST_LOOKS * odds * whole
 
 
 def _covers(stops: IntArray, spans: IntArray) -> FloatArray:

@@ -2,10 +2,7 @@
 
 **Residuals.** Each reading is predicted from all others. If the models are right, the residuals are standard normal,
 and the largest of s n of them is beyond Phi^-1(1 - `LEVEL` / (2 s n)) with a probability of at most `LEVEL`. If it is,
-the models are not right, and boxes should be wider by the factor by which it is beyond (`widening`). Of an objective
-with steps, the model of all its stops is checked, as it makes the boxes: each loss at the last step is predicted by all
-other readings, those at earlier stops of the same design among them. What was read at earlier stops is not checked for
-its own sake, because no box is about it.
+the models are not right, and boxes should be wider by the factor by which it is beyond (`widening`).
 
 **Readings.** Residuals say nothing about what no reading has met. Let h of N designs not follow the models, and let
 their places have nothing to do with the choice of the s designs that were measured. These meet none of the h with
@@ -26,12 +23,10 @@ import numpy as np
 from scipy.special import ndtri
 
 from flexibo._internal.arrays import FloatArray, IntArray
-from flexibo.belief.levels import level_model
 from flexibo.history import History
 from flexibo.space import Designs
 from flexibo.surrogates import Refits, Surrogate, untruncated
 from flexibo.surrogates.base import SelfChecking, fitted_to, offers, some_of
-from flexibo.surrogates.base import held_out as own_residuals
 
 LEVEL = 0.05
 """The probability with which right models are called wrong."""
@@ -49,16 +44,11 @@ def widening(history: History, models: Sequence[Refits]) -> float:
     """The factor by which boxes must be wider for all held-out residuals; 1 if these support the models."""
     largest, count = 0.0, 0
     for j, objective in enumerate(history.quantities):
-        refits = models[j].over_stops
-        levels = None if refits is None else level_model(history, j, refits, proxies=False, sure=True)
-        if levels is not None:
-            residuals = own_residuals(untruncated(levels.model))[levels.is_last]
-        else:
-            seen, y = history.data(j)
-            X, groups = seen.encoded(objective.depends_on), history.space.groups(objective.depends_on)
-            own = history.variances(j)
-            model = untruncated(models[j].model(X, y, groups=groups, variances=own))
-            residuals = held_out(model, X, y, groups=groups, variances=own)
+        seen, y = history.data(j)
+        X, groups = seen.encoded(objective.depends_on), history.space.groups(objective.depends_on)
+        own = history.variances(j)
+        model = untruncated(models[j].model(X, y, groups=groups, variances=own))
+        residuals = held_out(model, X, y, groups=groups, variances=own)
         largest, count = max(largest, float(np.abs(residuals).max())), count + len(residuals)
     expected = -float(ndtri(LEVEL / (2.0 * count)))
     return min(max(1.0, largest / expected), MOST)

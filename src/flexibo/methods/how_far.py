@@ -30,7 +30,6 @@ from flexibo.belief.step_costs import paid_up_to
 
 NODES, WEIGHTS = np.array([-math.sqrt(3.0), 0.0, math.sqrt(3.0)]), np.array([1.0, 4.0, 1.0]) / 6.0
 """What is read at a stop, in standard deviations, and how likely: outcomes of less than a sixth buy no look."""
-EARLIEST = 0.1  # a stop before this share of the way is not asked for: where curves cross, it misleads
 WORTH = 1.02  # a look at an earlier stop must be this many times as good as one at a later stop
 
 Gains: TypeAlias = Callable[[IntArray, FloatArray], FloatArray]
@@ -58,9 +57,11 @@ def looks(belief: Belief, rows: IntArray, j: int, gains: Gains, *, part: FloatAr
     shares = np.array(levels.paid)
     paid = paid_up_to(start, levels.stops, shares)
     best = Looks(np.full(len(rows), last), np.ones(len(rows)), np.ones(len(rows)), np.ones(len(rows)))
+    if not levels.may_look:
+        return best
     for level in range(len(levels.stops) - 2, -1, -1):
         stop = levels.stops[level]
-        here = np.flatnonzero((stop > reached) & (stop >= EARLIEST * last))
+        here = np.flatnonzero(stop > reached)
         if not len(here):
             continue
         r = prediction.correlation(rows[here], levels.proxies + level)

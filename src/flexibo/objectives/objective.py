@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from flexibo._internal.arrays import plain
 from flexibo._internal.checks import checked_unicode
-from flexibo._internal.stops import FARTHEST, MOST_STOPS, checked_steps, stops_of
+from flexibo._internal.stops import EARLIEST, FARTHEST, MOST_STOPS, checked_steps, stops_of
 from flexibo.errors import FlexiBOError, InvalidTypeError, InvalidValueError
 from flexibo.objectives.reading import LARGEST
 
@@ -159,6 +159,11 @@ class Objective:
     def stops(self) -> tuple[int, ...]:
         """The steps at which an evaluation may stop, ascending; the last of them is the last step. Empty without."""
         return stops_of(self.steps)  # type: ignore[arg-type]  # it was checked
+
+    @property
+    def looks(self) -> tuple[int, ...]:
+        """The stops at which a method may end an evaluation: those after a tenth of the way. Empty without steps."""
+        return tuple(stop for stop in self.stops if stop >= EARLIEST * self.stops[-1])
 
     def _require(
         self, field: str, is_usable: bool, expected: str, kind: type[FlexiBOError] = InvalidValueError

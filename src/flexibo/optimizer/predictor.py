@@ -34,7 +34,7 @@ DRAWS = 3
 NEAR = (Candidates.NEAR_FRONT, Candidates.AROUND_BEST)
 """The sources of candidates that include designs near the front."""
 LEVEL_GROWTH = 1.3
-"""The factor by which the readings at all stops of an objective grow between two refits: a reading adds several."""
+"""The factor by which the readings of an objective and of its proxies grow between two refits."""
 CERTIFIED = "certified_error"
 """The stop rule of studies that end when their front is certified."""
 
@@ -199,12 +199,8 @@ class Predictor:
                 seed, possible = entropy(self.seed, Stream.SURROGATES, j), choice.possible(objective)
                 make = partial(Refits, seed=seed, growth=choice.growth, possible=possible, memory=self.fits)
                 self._models[j] = make(choice.of(objective))
-                over = [
-                    None if levels is None else make(levels, growth=LEVEL_GROWTH)
-                    for levels in map(choice.over_levels, (objective, replace(objective, proxies=())))
-                ]
-                self._models[j].over_levels = over[0]
-                self._models[j].over_stops = over[1] if objective.proxies else over[0]
+                levels, growth = choice.over_levels(objective), LEVEL_GROWTH if objective.proxies else choice.growth
+                self._models[j].over_levels = None if levels is None else make(levels, growth=growth)
         return [self._models[j] for j in range(len(history.quantities))]
 
     def _belief_in_pool(self, history: History) -> Belief:

@@ -40,7 +40,7 @@ from flexibo.surrogates.base import (
     unfitted,
 )
 from flexibo.surrogates.fit_memory import recalled
-from flexibo.surrogates.truncated import chance, within
+from flexibo.surrogates.truncated import chance, untruncated, within
 
 TEMPERATURE = 4.0  # differences of log evidence are divided by this
 COMPARE_ROWS = 64  # the most losses that models are compared on; only those with weight learn from more
@@ -118,6 +118,11 @@ class Averaged:
         """Whether any of its models is."""
         return any(is_stepwise(model) for model in self._fitted())
 
+    @property
+    def log_evidence(self) -> float:
+        """The log density of the losses under the best of its models."""
+        return max(log_evidence(untruncated(model)) for model in self._fitted())
+
     def predict(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean (m,) and standard deviation (m,) of the loss."""
         lower, mean, upper = self.interval(X, 1.0)
@@ -129,7 +134,7 @@ class Averaged:
         They stay within the lowest and the highest of all models, as the quantiles of a mixture do.
         """
         boxes = np.array([interval(model, X, half) for model in self._fitted()])
-        return self._mixture(boxes, self._weights(X), half)
+        return self.mixture(boxes, self._weights(X), half)
 
     def _weights(self, X: FloatArray) -> FloatArray:
         """The weights of the models at the designs X (m, d), given the bounds: (k, m), or (k,) if all are equal."""
@@ -143,9 +148,7 @@ class Averaged:
         total = given.sum(axis=0)
         return np.where(total > 0.0, given / np.where(total > 0.0, total, 1.0), weights[:, None])
 
-    def _mixture(
-        self, boxes: FloatArray, weights: FloatArray, half: float
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def mixture(self, boxes: FloatArray, weights: FloatArray, half: float) -> tuple[FloatArray, FloatArray, FloatArray]:
         """The interval (m,) that those of the models (k, 3, m) average to, with weights (k, m) or (k,)."""
         # In units of the losses' range: squares of huge or tiny losses would overflow or vanish.
         unit = self._unit()
@@ -166,7 +169,7 @@ class Averaged:
         this property.
         """
         boxes = np.array([hull(model, X, half) for model in self._fitted()])
-        return boxes[:, 0].min(axis=0), self._mixture(boxes, self._weights(X), half)[1], boxes[:, 2].max(axis=0)
+        return boxes[:, 0].min(axis=0), self.mixture(boxes, self._weights(X), half)[1], boxes[:, 2].max(axis=0)
 
     def below(self, X: FloatArray, limit: float) -> FloatArray:
         """The probability (m,) that the loss at each of the designs X (m, d) is at most a limit."""

@@ -198,20 +198,6 @@ class LevelProcess:
         mean = posterior.location + posterior.scale * (V.T @ posterior.whitened)
         return mean, np.asarray(posterior.scale * np.sqrt(variance))
 
-    def held_out(self) -> FloatArray:
-        """How far each loss is from its prediction by all others, in standard deviations (s,).
-
-        As for `Posterior`; readings that predictions do not use are predicted as they are.
-        """
-        posterior = self._fitted()
-        mean, deviation = self.predict(posterior.X)
-        noise = np.append(np.zeros(self.levels - 1), posterior.hyperparameters.own[-1])[posterior.level(posterior.X)]
-        variance = deviation**2 + posterior.scale**2 * noise + posterior.variances
-        found = np.asarray((posterior.y - mean) / np.sqrt(variance))
-        inverse = solve_triangular(posterior.factor, np.eye(len(posterior.kept)), lower=True, check_finite=False)
-        found[posterior.kept] = inverse.T @ posterior.whitened / np.sqrt(np.einsum("ij,ij->j", inverse, inverse))
-        return found
-
     def covariance(self, X: FloatArray, others: FloatArray) -> FloatArray:
         """The covariance (m, o) of the losses at X and others, without what early readings have of their own."""
         posterior = self._fitted()

@@ -52,11 +52,10 @@ class Refits:
 
     Its predictions are possible losses: `possible` says which are, given the evaluations. Fits use the `memory` of what
     earlier ones found. Of an objective with steps or proxies, `over_levels` are the models of all its stops and
-    proxies, and `over_stops` those of its stops alone, for what must not depend on a proxy.
+    proxies.
     """
 
     over_levels: Refits | None = None
-    over_stops: Refits | None = None
 
     def __init__(
         self,

@@ -9,6 +9,7 @@ from flexibo.errors import InvalidTypeError, unknown_name
 from flexibo.objectives import Objective
 from flexibo.surrogates.averaged import Averaged
 from flexibo.surrogates.base import Surrogate
+from flexibo.surrogates.co_kriging import CoKriging
 from flexibo.surrogates.gaussian_process import PAPER_GP, GaussianProcess
 from flexibo.surrogates.level_process import LevelProcess
 from flexibo.surrogates.possible_losses import PossibleLosses
@@ -32,9 +33,12 @@ class SurrogateChoice:
 
     def over_levels(self, objective: Objective) -> Surrogate | None:
         """The unfitted surrogate of an objective over its proxies and stops; None if only the last step is modelled."""
-        proxies, stops = len(objective.proxies), max(1, len(objective.stops))
+        proxies, stops = len(objective.proxies), max(1, len(objective.looks))
         if not self.has_levels or proxies + stops < 2:
             return None
+        if not proxies:
+            noise: float | Literal["learned"] = "learned" if objective.noisy else EXACT
+            return CoKriging(stops, self.of(objective), GaussianProcess(noise=noise, scatter=SCATTERS[-1], restarts=0))
         processes = [LevelProcess(proxies + stops, objective.noisy, scatter, proxies) for scatter in SCATTERS]
         return Averaged((*processes, *(Warped(process) for process in processes)))
 
@@ -43,6 +47,7 @@ class SurrogateChoice:
         return PossibleLosses.of(objective, assume_positive=self.assume_positive)
 
 
+EXACT = 1e-6  # the noise of objectives without noise, relative to the variance of their losses
 SCATTERS = (0.2, 1.0)  # one for options that matter about equally, one for options of which some hardly matter
 
 
@@ -53,9 +58,9 @@ def _average(noise: float | Literal["learned"]) -> Averaged:
 
 
 SURROGATES: dict[str, SurrogateChoice] = {
-    "gp": SurrogateChoice(_average("learned"), exact=_average(1e-6), has_levels=True),
+    "gp": SurrogateChoice(_average("learned"), exact=_average(EXACT), has_levels=True),
     "gp-warped": SurrogateChoice(Warped(GaussianProcess()), has_levels=True),
-    "gp-plain": SurrogateChoice(GaussianProcess(), exact=GaussianProcess(noise=1e-6), has_levels=True),
+    "gp-plain": SurrogateChoice(GaussianProcess(), exact=GaussianProcess(noise=EXACT), has_levels=True),
     # The paper's surrogates know bounds only if the user gives them.
     "gp-paper": SurrogateChoice(PAPER_GP, assume_positive=False),
     "rf": SurrogateChoice(PAPER_RF, growth=1.0, assume_positive=False),

@@ -8,7 +8,7 @@ import pytest
 from flexibo import Objective, Study
 from flexibo._internal.arrays import FloatArray
 from flexibo.belief.belief import predictions
-from flexibo.belief.levels import LevelModel, level_maps, map_slopes, mapped, supported, with_levels
+from flexibo.belief.levels import LevelModel, level_maps, level_model, map_slopes, mapped, supported, with_levels
 from flexibo.objectives import Reading
 from flexibo.surrogates.level_process import LevelHyperparameters, LevelProcess, used_rows
 
@@ -19,12 +19,12 @@ def curve(x: float, step: int) -> float:
 
 
 def studied(early: int = 6) -> Study:
-    """Three designs with whole curves, and others that went to the first stop alone."""
+    """Five designs with whole curves, and others that went to the first stop alone."""
     study = Study({"x": (0.0, 1.0)}, [Objective("error", steps=9), "joules"], seed=0, n_initial=3, candidates=40)
-    for x in (0.05, 0.5, 0.95):
+    for x in (0.05, 0.2, 0.5, 0.8, 0.95):
         study.add({"x": x}, {"error": curve(x, 9), "joules": 1.0})
     history = study.history
-    for x in (0.05, 0.5, 0.95, *np.linspace(0.1, 0.9, early)):
+    for x in (0.05, 0.2, 0.5, 0.8, 0.95, *np.linspace(0.1, 0.9, early)):
         design = study.space.design({"x": float(x)})
         row, key = history._seen.row(design), history._seen.objective_key(history.objectives[0], design)
         history._curves[0].add(key, row, 1, curve(float(x), 1))
@@ -58,6 +58,16 @@ def test_early_readings_move_the_belief_about_the_last_step_of_their_designs_and
     truth = np.array([curve(0.26, 9), curve(0.74, 9)])
     assert (np.abs(found[6].mu[:, 0] - truth) < np.abs(found[0].mu[:, 0] - truth)).all()
     assert (found[6].sigma[:, 0] < found[0].sigma[:, 0]).all()
+
+
+def test_what_a_certificate_promises_does_not_depend_on_early_readings() -> None:
+    boxes = []
+    for early in (0, 6):
+        study = studied(early)
+        designs = study.space.designs([{"x": x} for x in (0.26, 0.74)])
+        boxes.append(predictions(study.history, designs, study.predictor.models(study.history), simultaneous=True))
+    for side in ("mu", "lower", "upper"):
+        np.testing.assert_array_equal(getattr(boxes[0], side), getattr(boxes[1], side))
 
 
 def test_what_a_certificate_promises_does_not_depend_on_a_proxy_of_an_objective_with_steps() -> None:
@@ -104,6 +114,25 @@ def test_draws_have_the_mean_and_deviation_of_the_prediction() -> None:
     mean, deviation = model.predict(new)
     assert drawn.mean(axis=0) == pytest.approx(mean, abs=0.1 * float(deviation.max()) + 1e-3)
     assert drawn.std(axis=0) == pytest.approx(deviation, rel=0.1)
+
+
+def test_with_few_complete_trainings_early_readings_are_not_used() -> None:
+    study = Study({"x": (0.0, 1.0)}, [Objective("error", steps=(1, 9)), "joules"], seed=0, n_initial=3)
+    refits = study.predictor.models(study.history)[0].over_levels
+    assert refits is not None
+    for count, x in enumerate((0.1, 0.4, 0.6, 0.9)):
+        assert level_model(study.history, 0, refits) is None, count
+        study.add({"x": x}, {"error": curve(x, 9), "joules": 1.0})
+    model = level_model(study.history, 0, refits)
+    assert model is not None
+    assert model.stops == (1, 9)
+    assert model.correlation(np.array([[0.2]]), 0).tolist() == [0.0]  # nothing was read at the first stop
+
+
+def test_stops_before_a_tenth_of_the_way_are_not_modelled() -> None:
+    assert Objective("error", steps=27).looks == (3, 9, 27)
+    assert Objective("error", steps=(1, 2, 10)).looks == (1, 2, 10)
+    assert Objective("error").looks == ()
 
 
 def test_few_curves_or_equal_losses_support_nothing() -> None:

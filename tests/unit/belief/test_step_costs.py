@@ -7,7 +7,7 @@ import pytest
 
 from flexibo import Objective, Space
 from flexibo.belief.costs import Costs, mean_costs
-from flexibo.belief.step_costs import learned_shares, paid_shares, paid_up_to, whole_costs
+from flexibo.belief.step_costs import learned_shares, may_look, paid_shares, paid_up_to, whole_costs
 from flexibo.history import History
 from flexibo.history.events import Added, Asked, Evaluation, Told
 from flexibo.space import Design
@@ -94,3 +94,23 @@ def test_free_pieces_and_pieces_from_anywhere_teach_without_errors() -> None:
         some = learned_shares(np.array(STOPS), keys, spans, np.array([5.0, 1.0, 3.0, 0.0, 7.0]))
     assert free == pytest.approx([1 / 9, 3 / 9, 1.0])
     assert (np.diff(some, prepend=0.0) > 0.0).all()
+
+
+def test_looks_may_cost_the_more_the_more_they_are_believed_until_a_training_is_completed() -> None:
+    whole, look = (1.0, 0, 9, 90.0), (0, 3, 30.0)  # a look costs a third of a training, the first stop a ninth
+    assert may_look(history_of(), 0, odds=0.1)
+    for looks, odds in ((0, 1.2), (1, 4.5), (2, 7.8)):  # a tenth of the odds: 0.12, 0.45 and 0.78
+        history = history_of(whole, *((2.0 + k, *look) for k in range(looks)))
+        assert may_look(history, 0, odds)
+        assert not may_look(history, 0, odds - 0.2)
+    assert may_look(history, 0, odds=float("inf"))
+    assert may_look(history, 1, odds=0.0)  # it has no steps
+    assert may_look(history_of(whole, (2.0, *look), (2.0, 3, 9, 60.0)), 0, odds=1.2)
+
+
+def test_looks_that_are_being_taken_count() -> None:
+    history = history_of((1.0, 0, 9, 90.0))
+    assert may_look(history, 0, odds=4.4)
+    history.append(Asked(asked(history.space.design({"x": 3.0}), 0, 3, 1)))
+    assert not may_look(history, 0, odds=4.4)
+    assert may_look(history, 0, odds=4.5)

@@ -90,34 +90,6 @@ def test_smooth_readings_support_the_models_and_a_reading_that_stands_out_does_n
     assert certificate.widened == widening(odd)
 
 
-def stepwise(last: Any, early: Any) -> Study:
-    """A study with losses of 13 designs at the first and at the last of two stops."""
-    study = Study(LINE, [Objective("a", steps=[3, 9]), "b"], seed=0, n_initial=1, surrogate="gp-plain")
-    for x in range(0, 26, 2):
-        study.enqueue({"x": x}, ["a"])
-        evaluation = study.ask()
-        assert evaluation is not None
-        study.tell(evaluation, float(last(x)), reports=[(3, float(early(x)))])
-        study.add({"x": x}, {"b": -float(x)})
-    return study
-
-
-def test_the_model_of_all_stops_is_checked_where_it_makes_the_boxes() -> None:
-    def smooth(x: float) -> float:
-        return float(np.sin(x / 8))
-
-    def odd(x: float) -> float:
-        return smooth(x) - 4.0 * (x == 12)
-
-    told = stepwise(odd, lambda x: odd(x) + 1.0)  # the first stop told what the last one would be
-    strange = stepwise(odd, lambda x: smooth(x) + 1.0)  # and here something else
-    assert widening(told) == 1.0 < widening(strange)
-    assert strange.certificate().widened == widening(strange)
-    models = told.predictor.models(told.history)
-    models[0].over_stops = None
-    assert 1.0 < trust.widening(told.history, models) < widening(strange)  # from the losses at the last step alone
-
-
 def test_wider_boxes_have_a_larger_gap() -> None:
     study = study_of(lambda x: np.sin(x / 8), 12)
     narrow = study.certificate()
