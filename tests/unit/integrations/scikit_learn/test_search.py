@@ -548,7 +548,7 @@ def test_a_search_runs_in_a_thread() -> None:
 
 def few_fits(estimator: Any, space: dict[str, Any]) -> FlexiSearchCV:
     """A search for the checks, which expect the errors of the estimator itself, as of the searches of scikit-learn."""
-    return FlexiSearchCV(estimator, space, n_iter=2, cv=2, random_state=0, error_score="raise")
+    return FlexiSearchCV(estimator, space, n_iter=1, cv=2, random_state=0, error_score="raise")
 
 
 @pytest.mark.slow
