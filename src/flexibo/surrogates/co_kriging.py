@@ -16,8 +16,8 @@ where curves cross.
 Early readings may tell nothing, or mislead. So the last stop has two models: this chain, and the plain model of the
 complete evaluations alone, as without steps. They are averaged by their evidence (`flexibo.surrogates.averaged`): both
 are densities of the same last losses, given the early ones. At a design, their weights are divided by their variances
-there: neither spoils what the other knows. Where early readings do not help to predict the last ones, the
-plain model has all the weight, and what is predicted is what is predicted without steps.
+there: neither spoils what the other knows. Where early readings do not help to predict the last ones, the plain model
+has all the weight, and what is predicted is what is predicted without steps.
 
 A stop l of L is encoded by the last L - 1 columns of X: the first l of them are 1, the others 0.
 """
@@ -49,7 +49,6 @@ from flexibo.surrogates.base import (
 SHRINKAGE = 4.0  # a slope counts as if this many further designs had one of 1
 FEWEST = 4  # a stop with fewer readings is left out
 LEAST_VARIANCE = 1e-4  # of the two models at a design, relative to the greater one: neither is ever sure
-PRECISION = 1.0  # the power of one over the variance, by which models are weighted at a design
 TINY = float(np.finfo(float).tiny)
 
 
@@ -268,7 +267,7 @@ class CoKriging:
         """The weights (k, m) of the models at designs X (m, d): by evidence over variance."""
         variances = np.array([model.predict(X)[1] for model in both.fitted]) ** 2
         least = np.maximum(variances.max(axis=0) * LEAST_VARIANCE, TINY)
-        weights = np.array(both.weights)[:, None] * (least / np.maximum(variances, least)) ** PRECISION
+        weights = np.array(both.weights)[:, None] * (least / np.maximum(variances, least))
         return np.asarray(weights / weights.sum(axis=0))
 
     def _both(self) -> Averaged:

@@ -36,7 +36,7 @@ class Constant:
 
 
 def curves(early: FloatArray, complete: FloatArray, *, tells: bool = True) -> tuple[FloatArray, FloatArray]:
-    """Readings of three stops: of some designs at the first one alone, of others at all; a last loss is 2 f + x."""
+    """Encoded readings and losses: some designs x are read at the first of three stops alone, others at all three."""
     X, y = [], []
     for x, stops in [*((x, 1) for x in early.tolist()), *((x, 3) for x in complete.tolist())]:
         first = math.sin(12.0 * x) if tells else 20.0 * math.sin(1e4 * x)
