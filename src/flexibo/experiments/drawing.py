@@ -121,7 +121,8 @@ def log_scale(ax: Axes, which: Literal["x", "y"]) -> None:
         axis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
         axis.set_minor_locator(NullLocator())
     else:
-        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if decades < 2 else (1.0,), numticks=8))
+        most = 4 if which == "x" else 8  # large numbers side by side would overlap
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if decades < 2 else (1.0,), numticks=most))
     axis.set_major_formatter(plain)
     axis.set_minor_formatter(NullFormatter())
 
@@ -149,7 +150,9 @@ def errors(repeats: Sequence[Repeat], *, extra: Sequence[str] = (), confirmed: b
             ax.set_ylabel(f"{'confirmed ' if confirmed else ''}hypervolume error (share)", fontsize="small")
             if axis is AXES[0]:
                 ax.set_title(problem, fontsize="medium")
-    caption(figure, _lines(repeats) + (_bands(repeats) if banded else "; standard errors are in the tables"))
+    several = len({repeat.seed for repeat in repeats}) > 1
+    spread = "bands: ± their standard error" if banded else "standard errors are in the tables"
+    caption(figure, _lines(repeats) + (f" until one of them has made all its iterations; {spread}" if several else ""))
     legend_below(figure, grid[0][0])
     return figure
 
@@ -158,10 +161,6 @@ def _lines(repeats: Sequence[Repeat]) -> str:
     """The meaning of the lines, for the caption."""
     n = len({repeat.seed for repeat in repeats})
     return f"Lines: means of {n} repeats" if n > 1 else "Lines: a single repeat"
-
-
-def _bands(repeats: Sequence[Repeat]) -> str:
-    return "; bands: ± their standard error" if len({repeat.seed for repeat in repeats}) > 1 else ""
 
 
 def error_figures(name: str, repeats: Sequence[Repeat], *, extra: Sequence[str] = ()) -> dict[str, Any]:

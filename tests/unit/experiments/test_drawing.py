@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from typing import Any
 
@@ -45,6 +46,16 @@ def test_a_figure_without_matplotlib_names_the_extra(monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(MissingExtraError, match=r"matplotlib.*flexibo\[plot\]"):
         panels(1, 1)
+
+
+def test_numbers_along_a_logarithmic_axis_do_not_overlap() -> None:
+    figure, [[ax]] = panels(1, 1)
+    ax.plot([20.0, 720_000.0], [1.0, 0.1])
+    drawing.log_scale(ax, "x")
+    figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in ax.get_xticklabels() if text.get_text()]
+    assert len(boxes) > 1
+    assert all(left.x1 < right.x0 for left, right in itertools.pairwise(boxes))
 
 
 def test_errors_have_a_row_per_axis_and_a_column_per_problem() -> None:
