@@ -13,7 +13,7 @@ from flexibo.errors import InvalidValueError
 
 FOLDER = Path(__file__).parent / "results"
 
-INCOMPLETE = ("botorch-hvkg", "smac-parego")
+INCOMPLETE = ("botorch-hvkg",)
 """Slow rivals of which runs of the standard suite are missing: the suite makes them."""
 
 
