@@ -198,8 +198,10 @@ class Predictor:
             if j not in self._models:
                 seed, possible = entropy(self.seed, Stream.SURROGATES, j), choice.possible(objective)
                 make = partial(Refits, seed=seed, growth=choice.growth, possible=possible, memory=self.fits)
-                self._models[j] = make(choice.of(objective))
-                levels, growth = choice.over_levels(objective), LEVEL_GROWTH if objective.proxies else choice.growth
+                families = history.space.families(objective.options)
+                self._models[j] = make(choice.of(objective, families))
+                levels = choice.over_levels(objective, families)
+                growth = LEVEL_GROWTH if objective.proxies else choice.growth
                 self._models[j].over_levels = None if levels is None else make(levels, growth=growth)
         return [self._models[j] for j in range(len(history.quantities))]
 

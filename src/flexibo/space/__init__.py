@@ -4,6 +4,7 @@ It imports only `flexibo._internal` and `flexibo.errors`. Every package that han
 """
 
 from flexibo.space._legal_designs import ENUMERATION_LIMIT, Rule
+from flexibo.space._option_table import Families
 from flexibo.space.design import Design
 from flexibo.space.designs import Designs
 from flexibo.space.options import Categorical, Integer, Level, Option, Ordinal, Real, Value
@@ -14,6 +15,7 @@ __all__ = [
     "Categorical",
     "Design",
     "Designs",
+    "Families",
     "Integer",
     "Level",
     "Option",

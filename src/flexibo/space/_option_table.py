@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -15,9 +16,13 @@ from flexibo.errors import FlexiBOError, InvalidTypeError, InvalidValueError, ra
 from flexibo.space._conditions import activity_of, checked_conditions
 from flexibo.space.design import Design
 from flexibo.space.encoding import code_of, codes_of, expected, legal_codes, width
-from flexibo.space.options import Option, as_option, with_known_legal
+from flexibo.space.options import Categorical, Option, Ordinal, as_option, with_known_legal
 
 SHOWN_NAMES = 4
+NUMBER = re.compile(r"\d+")
+
+Families: TypeAlias = tuple[tuple[tuple[int, ...], ...], ...]
+"""For each family of options, such as the widths of several layers, the columns of each option in encoded designs."""
 
 
 class OptionTable:
@@ -88,6 +93,20 @@ class OptionTable:
         """For each column (d,) of `Designs.encoded(options)`, the position of its option among `options`."""
         widths = [width(self.options[self.names[column]]) for column in self.columns_of(options)]
         return np.repeat(np.arange(len(widths)), widths).astype(np.int64)
+
+    def families(self, options: Sequence[str] | None = None) -> Families:
+        """The options of each family, two or more: for each of them its columns in `Designs.encoded(options)`.
+
+        A family has one list of values, and names that differ in their numbers only. Other options with the same values
+        need have nothing in common.
+        """
+        groups = self.groups(options)
+        alike: dict[tuple[str, Option], list[tuple[int, ...]]] = {}
+        for place, column in enumerate(self.columns_of(options)):
+            own, name = tuple(np.flatnonzero(groups == place).tolist()), self.names[column]
+            if own and isinstance(option := self.options[name], (Categorical, Ordinal)):  # a constant has no columns
+                alike.setdefault((NUMBER.sub("", name), option), []).append(own)
+        return tuple(tuple(columns) for columns in alike.values() if len(columns) > 1)
 
     def codes_of_rows(self, rows: Sequence[Any]) -> FloatArray:
         """The codes (m, k) of mappings of options to values; errors name the row."""

@@ -13,7 +13,7 @@ from flexibo.errors import InvalidTypeError, InvalidValueError
 from flexibo.space import _configspace, _neighbours, _record
 from flexibo.space._conditions import Conditions
 from flexibo.space._legal_designs import LegalDesigns, Rule
-from flexibo.space._option_table import OptionTable
+from flexibo.space._option_table import Families, OptionTable
 from flexibo.space._pool import read_pool
 from flexibo.space._sampling import sampled
 from flexibo.space.design import Design
@@ -177,6 +177,16 @@ class Space:
     def groups(self, options: Sequence[str] | None = None) -> IntArray:
         """For each column (d,) of `Designs.encoded(options)`, the position of its option among `options`."""
         return self._table.groups(options)
+
+    def families(self, options: Sequence[str] | None = None) -> Families:
+        """The options of each family, two or more: for each of them its columns in `Designs.encoded(options)`.
+
+        A family has one list of values, and names that differ in their numbers only.
+
+        >>> Space({"width_1": [16, 32], "width_2": [16, 32], "depth": [1, 2, 3]}).families()
+        (((0,), (1,)),)
+        """
+        return self._table.families(options)
 
     def decode(self, X: FloatArray) -> Designs:
         """The designs whose encoding is nearest to the rows of X (m, d), option by option.

@@ -39,6 +39,9 @@ from flexibo.surrogates.fit_memory import recalled
 from flexibo.surrogates.kernels import KERNELS
 from flexibo.surrogates.local import DEFAULT_REACH, LocalPosterior, Reach, local_condition, reach_of
 from flexibo.surrogates.posterior import Hyperparameters, Posterior, condition
+from flexibo.surrogates.totals import Totals
+
+NO_TOTALS = Totals()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +73,7 @@ class GaussianProcess:
         max_exact: A fit to more rows is local: each prediction uses `reach` rows, some spread over the data and some
             near the predicted designs (see `flexibo.surrogates.local`). None: always every row.
         reach: The rows that a local model uses.
+        totals: What families of options add up to: more columns of X.
         posterior: The conditioned process; None before `fit`.
     """
 
@@ -83,6 +87,7 @@ class GaussianProcess:
     compare_rows: int | None = 64
     max_exact: int | None = 1500
     reach: Reach = DEFAULT_REACH
+    totals: Totals = NO_TOTALS
     posterior: Posterior | LocalPosterior | None = field(default=None, repr=False)
     _cache: PredictionCache = field(default_factory=PredictionCache, init=False, repr=False, compare=False)
 
@@ -145,7 +150,7 @@ class GaussianProcess:
         """
         X, y = training_data(X, y)
         own = own_variances(variances, len(y))
-        found = self._learned(X, y, own, self._groups(X, groups), rng)
+        found = self._learned(self.totals.appended(X), y, own, self._groups(X, groups), rng)
         return self.condition(X, y, groups=groups, hyperparameters=found, variances=own)
 
     def condition(
@@ -169,7 +174,7 @@ class GaussianProcess:
             reach = reach_of(len(y)) if self.reach == DEFAULT_REACH else self.reach
             chosen = partial(local_condition, reach=reach)
         posterior = chosen(
-            X,
+            self.totals.appended(X),
             y,
             groups=dense,
             location=location,
@@ -225,10 +230,10 @@ class GaussianProcess:
         return posterior.anchored if isinstance(posterior, LocalPosterior) else posterior
 
     def _designs(self, X: FloatArray) -> FloatArray:
-        return designs(X, len(self._anchored().groups))
+        return self.totals.appended(designs(X, len(self._anchored().groups) - self.totals.count))
 
     def _groups(self, X: FloatArray, groups: IntArray) -> IntArray:
-        dense = dense_groups(groups, X.shape[1])
+        dense = self.totals.groups(dense_groups(groups, X.shape[1]))
         return np.zeros_like(dense) if self.length_scales == "shared" else dense
 
     def _learned(

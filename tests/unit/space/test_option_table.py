@@ -11,7 +11,7 @@ import pytest
 from tests.unit.space.small_designs import GOOD
 
 from flexibo.errors import InvalidTypeError, InvalidValueError, UnknownNameError
-from flexibo.space import Space
+from flexibo.space import Categorical, Real, Space
 from flexibo.space._option_table import OptionTable
 
 
@@ -145,3 +145,29 @@ def test_all_mistakes_of_a_design_are_one_error(space: Space) -> None:
         space.design({**GOOD, "cores": 9, "ghz": "fast", "kernal": "3x3"})
     for fact in ("'kernal'", "'cores'", "'ghz'"):
         assert fact in str(caught.value)
+
+
+def test_numbered_options_with_the_same_values_are_a_family_and_each_has_its_own_columns() -> None:
+    widths, kernels = [16, 32, 64], Categorical(["1x1", "3x3"])
+    space = Space(
+        {"width_1": widths, "kernel_1": kernels, "one": [7], "width_2": widths, "kernel_2": kernels, "two": [7]}
+    )
+    assert space.families() == (((0,), (3,)), ((1, 2), (4, 5)))  # a constant has no column
+    assert space.families(["kernel_2", "width_2", "width_1"]) == (((2,), (3,)),)
+    assert space.families(["kernel_1", "width_1"]) == ()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"a1": [1, 2, 3], "a2": [1, 2, 4]},
+        {"a1": [1, 2, 3], "a2": Categorical([1, 2, 3])},
+        {"a1": [1, 2, 3], "b2": [1, 2, 3]},
+        {"a1": Real(0, 1), "a2": Real(0, 1)},
+    ],
+    ids=["values", "kind", "name", "range"],
+)
+def test_options_with_other_values_another_kind_or_another_name_and_ranges_are_no_family(
+    options: dict[str, object],
+) -> None:
+    assert Space(options).families() == ()
