@@ -198,7 +198,7 @@ class Predictor:
             if j not in self._models:
                 seed, possible = entropy(self.seed, Stream.SURROGATES, j), choice.possible(objective)
                 make = partial(Refits, seed=seed, growth=choice.growth, possible=possible, memory=self.fits)
-                families = history.space.families(objective.options)
+                families = history.space.families(objective.depends_on)
                 self._models[j] = make(choice.of(objective, families))
                 levels = choice.over_levels(objective, families)
                 growth = LEVEL_GROWTH if objective.proxies else choice.growth

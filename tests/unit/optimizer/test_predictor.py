@@ -12,7 +12,7 @@ from flexibo.history.events import Added, ReferenceFixed, StopSet
 from flexibo.methods import find_method
 from flexibo.methods.base import Candidates
 from flexibo.optimizer.predictor import CERTIFIED, Predictor, simultaneous_beta
-from flexibo.surrogates.table import SurrogateChoice
+from flexibo.surrogates.table import SurrogateChoice, find_surrogate
 
 ANY_SIGN = SurrogateChoice(Flat(), assume_positive=False)
 
@@ -207,6 +207,16 @@ def test_models_are_made_once_and_depend_on_the_objective() -> None:
     first, second = predictor.models(history), predictor.models(history)
     assert all(one is other for one, other in zip(first, second, strict=True))
     assert first[0]._settings != first[1]._settings
+
+
+def test_models_know_the_families_among_the_options_of_their_objective() -> None:
+    space = Space({"depth": [1, 2], "width_1": [8, 16], "width_2": [8, 16]})
+    objectives = Objective("a"), Objective("b", options=["width_2", "width_1"]), Objective("c", options=["width_1"])
+    models = predictor_of(surrogate="gp").models(history_of(*objectives, space=space))
+    families = [((((1,), (2,)),)), ((((0,), (1,)),)), ()]
+    assert [model._settings for model in models] == [
+        find_surrogate("gp").of(objective, own) for objective, own in zip(objectives, families, strict=True)
+    ]
 
 
 def test_a_given_surrogate_and_cost_replace_those_of_the_method() -> None:
