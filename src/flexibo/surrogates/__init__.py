@@ -1,6 +1,7 @@
 """Models of one objective each: losses as a function of encoded designs.
 
-It imports the objectives and the space, `flexibo._internal` and `flexibo.errors`. Beliefs and what is above them import it.
+It imports the objectives, the space, `flexibo._internal` and `flexibo.errors`. Beliefs and what is above them import
+it.
 """
 
 from flexibo.surrogates.averaged import Averaged
