@@ -105,7 +105,7 @@ class OptionTable:
         for place, column in enumerate(self.columns_of(options)):
             own, name = tuple(np.flatnonzero(groups == place).tolist()), self.names[column]
             if own and isinstance(option := self.options[name], (Categorical, Ordinal)):  # a constant has no columns
-                alike.setdefault((NUMBER.sub("", name), option), []).append(own)
+                alike.setdefault((NUMBER.sub("", name), with_known_legal(option)), []).append(own)
         return tuple(tuple(columns) for columns in alike.values() if len(columns) > 1)
 
     def codes_of_rows(self, rows: Sequence[Any]) -> FloatArray:

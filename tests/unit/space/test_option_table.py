@@ -11,7 +11,7 @@ import pytest
 from tests.unit.space.small_designs import GOOD
 
 from flexibo.errors import InvalidTypeError, InvalidValueError, UnknownNameError
-from flexibo.space import Categorical, Real, Space
+from flexibo.space import Categorical, Ordinal, Real, Space
 from flexibo.space._option_table import OptionTable
 
 
@@ -171,3 +171,8 @@ def test_options_with_other_values_another_kind_or_another_name_and_ranges_are_n
     options: dict[str, object],
 ) -> None:
     assert Space(options).families() == ()
+
+
+def test_an_option_stays_in_its_family_when_some_of_its_values_are_not_legal_any_more() -> None:
+    narrowed = Ordinal([8, 16], known=[8, 16, 32])
+    assert Space({"width_1": narrowed, "width_2": [8, 16, 32]}).families() == (((0,), (1,)),)
