@@ -3,7 +3,8 @@
 A call first trains networks, several at a time in processes of their own (under NVIDIA MPS if it is there), then ends
 those processes and measures what must be measured alone: the time of a training step and of a test of each network, and
 the energy and latency of each deployment, one after the other. Every result is written to a journal at once, and the
-tables are written at the end. The same command continues; nothing is measured twice.
+tables are written at the end. The same command continues; nothing is measured twice. A recording of longer or shorter
+trainings starts anew, but may take readings and the times of epochs from the journals of another one (--earlier).
 
 The error is measured after every epoch and kept. `training_seconds` is the time that a training takes alone: the number
 of its steps times the time of a step, measured over at least 0.3 s with nothing else on the GPU, plus one test.
@@ -43,7 +44,7 @@ from flexibo.systems.catalogue import PaperSystem, find_system
 from flexibo.systems.data.catalogue import load_dataset
 from flexibo.systems.network_runner import NetworkRunner
 from flexibo.systems.platforms import Platform, find_platform
-from flexibo.systems.recording.journal import RecordingJournal, opened
+from flexibo.systems.recording.journal import RecordingJournal, left_behind, opened
 from flexibo.systems.recording.measuring import complete, recorded
 from flexibo.systems.recording.plan import Plan
 from flexibo.systems.recording.session import described
@@ -67,6 +68,7 @@ class Recorded:
     task: Any
     plan: Plan
     journal: RecordingJournal
+    earlier: tuple[Plan, RecordingJournal] | None = None  # of trainings of another length
 
     def is_trained(self, n: int) -> bool:
         return n in self.journal.errors
@@ -78,14 +80,17 @@ class Recorded:
     def unread(self, n: int) -> list[int]:
         return [d for d in range(len(self.plan.deployments)) if (n, d) not in self.journal.readings]
 
-    def twins(self, n: int) -> list[int]:
-        """The networks that run exactly like this one: they differ in options of the training alone."""
-        mine = [self.plan.networks[n][name] for name in self.system.running_options]
-        return [
-            other
-            for other, network in enumerate(self.plan.networks)
-            if other != n and [network[name] for name in self.system.running_options] == mine
-        ]
+    def twins(self, n: int) -> Iterator[tuple[RecordingJournal, int]]:
+        """The networks that run exactly like this one, each in its journal: they differ in how they are trained."""
+        mine = self._running(self.plan.networks[n])
+        known = [(self.plan, self.journal)] + ([self.earlier] if self.earlier else [])
+        for plan, journal in known:
+            for other, network in enumerate(plan.networks):
+                if (journal is not self.journal or other != n) and self._running(network) == mine:
+                    yield journal, other
+
+    def _running(self, network: Mapping[str, Any]) -> list[Any]:
+        return [network[name] for name in self.system.running_options]
 
 
 @dataclass(slots=True)
@@ -375,7 +380,7 @@ class Session:
             one.journal.add_error(n, {**trained_as, **found})
         for d in one.unread(n):
             twin = next(
-                (one.journal.readings[other, d] for other in one.twins(n) if (other, d) in one.journal.readings), None
+                (journal.readings[other, d] for journal, other in one.twins(n) if (other, d) in journal.readings), None
             )
             outcome = {**twin, "shared": True} if twin is not None else self._asked(child, (name, n, d))
             if outcome is None:
@@ -388,8 +393,8 @@ class Session:
 
     def _of_twin(self, one: Recorded, n: int) -> dict[str, Any] | None:
         """The times of a network that trains alike: the same steps, of another learning rate or dropout."""
-        for other in one.twins(n):
-            found = one.journal.errors.get(other, {})
+        for journal, other in one.twins(n):
+            found = journal.errors.get(other, {})
             if "epoch_seconds" in found:
                 epochs = one.task.epochs(one.plan.networks[n])
                 times = {name: found[name] for name in ("epoch_seconds", "test_seconds", "timed_steps")}
@@ -480,7 +485,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             heading = {**machine, "training_only": silent, "trained_at_once": given.jobs, "timed_alone": True}
             partial = given.out / f"{name}-{given.suffix}.csv.gz.partial"
             journal = stack.enter_context(opened(partial, plan, heading))
-            all_recorded[name] = Recorded(system, task, plan, journal)
+            earlier = _earlier(given.earlier, plan) if given.earlier else None
+            all_recorded[name] = Recorded(system, task, plan, journal, earlier)
         session = Session(all_recorded, platform, meter, started + given.seconds - SPARE_SECONDS, say)
         session.train(given.jobs, given.share, started)
         session.read(given.window)
@@ -495,6 +501,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.record_all", description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="the folder of journals and tables")
     parser.add_argument("--resume", type=Path, help="a folder with journals of earlier calls, copied to --out first")
+    parser.add_argument("--earlier", type=Path, help="a folder with journals of longer or shorter trainings")
     parser.add_argument("--seconds", type=float, default=540.0, help="the time of this call, loading included")
     parser.add_argument("--systems", default=",".join(RECIPES), help="comma-separated")
     parser.add_argument("--data", type=Path, default=os.environ.get("FLEXIBO_DATA"), help="or FLEXIBO_DATA")
@@ -510,6 +517,17 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--estimate", type=float, help="watts, instead of a meter; for a test")
     parser.add_argument("--suffix", default="h200", help="of the tables' names: SYSTEM-SUFFIX.csv.gz")
     return parser
+
+
+def _earlier(folder: Path, plan: Plan) -> tuple[Plan, RecordingJournal] | None:
+    """Another recording of the same system, data and deployments; None if there is none."""
+    path = next(folder.glob(f"{plan.system}-*.partial"), None)
+    if path is None:
+        return None
+    other, journal = left_behind(path)
+    lengths = ("epochs", "task", "only")  # which may differ; the task's fingerprint has the number of epochs
+    one, two = ({name: value for name, value in of.settings.items() if name not in lengths} for of in (plan, other))
+    return (other, journal) if (one, plan.deployments) == (two, other.deployments) else None
 
 
 @lru_cache  # five systems learn from the same images

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from flexibo.systems.catalogue import SYSTEMS  # noqa: E402
 from flexibo.systems.data.base import Images  # noqa: E402
 from flexibo.systems.data.subsets import dataset  # noqa: E402
 from flexibo.systems.platforms import LinuxCpu, NvidiaGpu  # noqa: E402
+from flexibo.systems.recording.journal import left_behind  # noqa: E402
 from flexibo.systems.recording.table import read_table  # noqa: E402
 
 
@@ -62,6 +64,25 @@ def test_a_recording_that_is_cut_short_is_continued_and_nothing_is_measured_twic
         assert curve[-1][1] == pytest.approx(row["error_percent"], abs=1e-3)
         assert row["deployed_error_percent"] == row["error_percent"]  # the precision of the training
         assert row["windows"] >= 1
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_longer_trainings_take_the_readings_of_shorter_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(record_all, "_loaded", few_images)
+    monkeypatch.setattr(record_all, "ALONE_SECONDS", 0.01)
+    assert recorded(tmp_path / "short", "--seconds", "60") == 0
+    monkeypatch.setattr(record_all, "recipe_of", lambda *given: replace(recipe_of(*given), epochs=3))
+    assert recorded(tmp_path / "long", "--seconds", "60", "--earlier", str(tmp_path / "short"), "--suffix", "3") == 0
+
+    short, long = (left_behind(next((tmp_path / name).glob("*.partial")))[1] for name in ("short", "long"))
+    assert all(len(outcome["epoch_errors"]) == 3 for outcome in long.errors.values())
+    for n, outcome in long.errors.items():
+        assert outcome["epoch_seconds"] == short.errors[n]["epoch_seconds"]
+        assert outcome["training_seconds"] > short.errors[n]["training_seconds"]
+    for place, outcome in long.readings.items():
+        assert outcome["energy_joules"] == short.readings[place]["energy_joules"]
+        assert outcome["deployed_error_percent"] == long.errors[place[0]]["error_percent"]
 
 
 def test_every_recipe_has_eight_deployments_and_forty_eight_networks() -> None:
