@@ -27,6 +27,7 @@ from flexibo.compare.statistics.ranking import FEWEST_SEEDS
 from flexibo.compare.stored_results import stored_runs
 from flexibo.compare.suites import SUITES, Suite
 from flexibo.compare.verdict import Verdict, verdict
+from flexibo.errors import FlexiBOError
 
 WIDTH = 120
 COMPRESSED = ".xz"
@@ -116,7 +117,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         methods=suite.methods if given.methods is None else tuple(filter(None, given.methods.split(","))),
         rivals=suite.rivals if given.rivals is None else tuple(filter(None, given.rivals.split(","))),
     )
-    runs = finished_runs(suite, given.tables)
+    try:
+        runs = finished_runs(suite, given.tables)
+    except FlexiBOError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
     if given.keep:
         stored = {} if suite.allowance.from_scratch else RIVALS
         keep(given.keep, [run for run in runs if run.method not in stored])
