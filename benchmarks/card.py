@@ -70,6 +70,10 @@ class Card:
     spreads: tuple[float, ...] = ()  # of the windows of each reading, as shares
     lost: tuple[float, ...] = ()  # by the precision of each deployment, in points of error
     best: tuple[int, ...] = ()  # the networks for which each deployment takes the least energy
+    single: int = 0  # readings of one window, which have no spread
+    call_spreads: tuple[float, ...] = ()  # of the times of single batches, as shares
+    epochs: int = 0  # of each training, if the error after each is known
+    swapped: tuple[float, ...] = ()  # after each epoch, the share of pairs of networks in another order than at the end
 
 
 def card_of(name: str, table: RecordedTable) -> Card:
@@ -107,6 +111,10 @@ def card_of(name: str, table: RecordedTable) -> Card:
             )
         ),
         best=_best_deployments(whole, table),
+        single=sum(row.get("windows") == 1 for row in whole),
+        call_spreads=tuple(sorted(_known(whole, "latency_spread"))),
+        epochs=len(table.curves[0]) if table.curves else 0,
+        swapped=_swapped(table),
     )
 
 
@@ -119,6 +127,17 @@ def _best_deployments(rows: Sequence[Mapping[str, Any]], table: RecordedTable) -
             least[network] = row
     counts = Counter(_of(row, table.deployment_options) for row in least.values())
     return tuple(sorted(counts.values(), reverse=True))
+
+
+def _swapped(table: RecordedTable) -> tuple[float, ...]:
+    """After each epoch, the share of pairs of networks that change places until the end; ties are no pairs."""
+    if len({len(curve) for curve in table.curves}) != 1:
+        return ()
+    errors = np.array([[error for _, error in curve] for curve in table.curves])
+    first, second = np.triu_indices(len(errors), k=1)
+    signs = np.sign(errors[first] - errors[second])  # (pairs, epochs)
+    pairs = signs[signs[:, -1] != 0]
+    return tuple(float(share) for share in (pairs == -pairs[:, -1:]).mean(axis=0))
 
 
 def text_of(card: Card) -> str:
@@ -156,6 +175,7 @@ def _facts(card: Card) -> list[str]:
         f"Non-dominated: {len(card.front)} designs, of {on_front[0]} of the {card.networks} networks and {on_front[1]} "
         f"of the {card.deployments} deployments.",
         *_choices(card),
+        *_curves(card),
         *_doubts(card),
     ]
 
@@ -180,6 +200,19 @@ def _choices(card: Card) -> list[str]:
     ]
 
 
+def _curves(card: Card) -> list[str]:
+    """How much an unfinished training says."""
+    if not card.swapped:
+        return []
+    thirds = [max(1, round(share * card.epochs)) for share in (1 / 3, 2 / 3)]
+    shares = [f"{100 * card.swapped[epoch - 1]:.0f} % after {epoch} epochs" for epoch in thirds]
+    return [
+        f"Each training has {card.epochs} epochs, and the error after each is in the table's heading. Of all pairs of "
+        f"networks, those in the other order than at the end are {100 * card.swapped[0]:.0f} % after the first epoch, "
+        f"{shares[0]} and {shares[1]}."
+    ]
+
+
 def _doubts(card: Card) -> list[str]:
     """How far the figures can be trusted."""
     least, middle, most = card.pace
@@ -197,12 +230,16 @@ def _doubts(card: Card) -> list[str]:
             f"{len(card.noise)} second readings differ from the first by {middle:.1f} % in the median, {ninth:.1f} % "
             f"in the ninth decile and {most:.1f} % at most."
         )
-    if card.spreads:
-        middle, ninth = (100 * float(np.quantile(card.spreads, share)) for share in (0.5, 0.9))
-        doubts.append(
-            f"The interquartile range of the windows of a reading is {middle:.1f} % of its energy in the median and "
-            f"{ninth:.1f} % in the ninth decile."
-        )
+    windows = ("windows of a reading", "its energy", card.spreads)
+    for of, what, spreads in (windows, ("times of single batches", "their latency", card.call_spreads)):
+        if spreads:
+            middle, ninth = (100 * float(np.quantile(spreads, share)) for share in (0.5, 0.9))
+            doubts.append(
+                f"The interquartile range of the {of} is {middle:.1f} % of {what} in the median and {ninth:.1f} % in "
+                "the ninth decile."
+            )
+    if card.single:
+        doubts.append(f"{card.single} of the {len(card.spreads) + card.single} readings have one window, and no range.")
     if card.lost:
         doubts.append(
             f"In the precision of a deployment the error is {card.lost[0]:+.2f} to {card.lost[-1]:+.2f} points away "

@@ -35,7 +35,7 @@ mkdir "$dir/first" && cd "$dir/first"
 "$dir/env/bin/flexibo" run study.yaml --dry-run >/dev/null
 "$dir/env/bin/python" -c 'from flexibo.web import SCRIPTS, asset; assert all(map(asset, SCRIPTS))'
 echo "and has its example and its scripts"
-"$dir/env/bin/flexibo" run lenet --recorded --budget 40s >/dev/null
+"$dir/env/bin/flexibo" run lenet --recorded --budget 2m >/dev/null
 "$dir/env/bin/python" - <<'PY'
 from flexibo.systems.recorded import FOLDER, recordings
 

@@ -36,7 +36,11 @@ def systems(
     console.print(table)
     console.print("Run one with: flexibo run NAME --data FOLDER --budget 30m", highlight=False)
     if any(row["recorded"] for row in rows):
-        console.print("Without data or a GPU, from a recorded table: flexibo run NAME --recorded", highlight=False)
+        console.print(
+            "Without data or a GPU, from the newest recorded table: flexibo run NAME --recorded; from another one: "
+            "flexibo run TABLE --recorded",
+            highlight=False,
+        )
 
 
 def _rows(data: Path | None) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from flexibo.space import Design, Designs
 
 @dataclass(frozen=True, slots=True)
 class SteppedMeasurement(Measurement):
-    """The answer of an objective with steps: the value after the step at which it stopped, and those before it."""
+    """The answer of an objective with steps: the value after the step at which it stopped, and all those before it."""
 
     reports: tuple[tuple[int, float], ...] = ()
 
@@ -30,8 +30,8 @@ class MeteredProblem:
     the same seed. `counts` are the paid evaluations by objective; objectives that are measured together count together.
 
     An objective with steps is paid for step by step: up to a step at which its measurement stops, from the one that was
-    reached before. Only its value after the last step is measured, and counts as an evaluation. Proxies can be measured
-    like objectives; they never count.
+    reached before, also for another design that shares its value. Only its value after the last step is measured, and
+    counts as an evaluation. Proxies can be measured like objectives; they never count.
     """
 
     def __init__(self, problem: Problem, *, seed: int) -> None:
@@ -53,7 +53,11 @@ class MeteredProblem:
         """The cost of measuring one objective of a design now, up to a step if it has steps; 0 for a known value."""
         row = self.problem.space.designs([design])
         if objective in self._proxies:
-            return 0.0 if _place(objective, row) in self._reached else float(self._proxies[objective].costs(row)[0, 0])
+            return (
+                0.0
+                if self._place(objective, row) in self._reached
+                else float(self._proxies[objective].costs(row)[0, 0])
+            )
         purchase = self._purchase(objective)
         if self._is_known(purchase, row):
             return 0.0
@@ -71,10 +75,10 @@ class MeteredProblem:
         curve = self.problem.curves.get(objective)
         if curve is None:
             return self._measured(design, self._purchase(objective), row, cost)
-        start, stop = self._reached.get(_place(objective, row), 0), curve.steps if stop is None else stop
-        self._reached[_place(objective, row)] = max(start, stop)
+        place, stop = self._place(objective, row), curve.steps if stop is None else stop
+        self._reached[place] = max(self._reached.get(place, 0), stop)
         losses = curve.values(row)[0].tolist()
-        reports = tuple((step, losses[step - 1]) for step in range(start + 1, stop))
+        reports = tuple((step, losses[step - 1]) for step in range(1, stop))
         if stop == curve.steps:
             whole = self._measured(design, self._purchase(objective), row, cost)
             return SteppedMeasurement(design, whole.values, cost, None, reports)
@@ -120,13 +124,13 @@ class MeteredProblem:
 
     def _measured_proxy(self, design: Design, name: str, row: Designs, cost: float) -> Measurement:
         self.spent += cost
-        self._reached[_place(name, row)] = 1
+        self._reached[self._place(name, row)] = 1
         self._touched[row[0]] = None
         return Measurement(design, {name: float(self._proxies[name].values(row)[0, 0])}, cost, None)
 
     def _price_of_steps(self, row: Designs, objective: str, stop: int | None, whole: float) -> float:
         """What the steps cost that were not reached before, given the cost of all."""
-        curve, start = self.problem.curves[objective], self._reached.get(_place(objective, row), 0)
+        curve, start = self.problem.curves[objective], self._reached.get(self._place(objective, row), 0)
         stop = curve.steps if stop is None else stop
         if not 1 <= stop <= curve.steps:
             raise InvalidValueError(f"Objective {objective!r} stops at {stop}; it has the steps 1 to {curve.steps}.")
@@ -143,6 +147,10 @@ class MeteredProblem:
             raise unknown_name("objective", objective, self._purchases)
         return self._purchases[objective]
 
+    def _place(self, name: str, row: Designs) -> tuple[str, int]:
+        """Identifies the steps of an objective of a design, or its proxy."""
+        return (name, int(row.keys()[0])) if name in self._proxies else _key(self._purchase(name), row)
+
     def _noise(self, j: int, key: int) -> float:
         """The noise of the next reading of an objective of a design."""
         noise = self.problem.noise
@@ -157,8 +165,3 @@ class MeteredProblem:
 def _key(purchase: Purchase, row: Designs) -> tuple[str, int]:
     """Identifies what a purchase for a design yields."""
     return purchase.objective, int(row.keys(purchase.options)[0])
-
-
-def _place(name: str, row: Designs) -> tuple[str, int]:
-    """Identifies the steps of an objective of a design, or its proxy."""
-    return name, int(row.keys()[0])

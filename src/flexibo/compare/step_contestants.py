@@ -70,10 +70,10 @@ class StudyWithSteps(OwnContestant):
         return None if suggestion is None or self._asked is None else replace(suggestion, stop=self._asked.stop)
 
     def tell(self, measured: Sequence[Measurement]) -> None:
-        """Answer the question, with the values on the way."""
+        """Answer the question, with the new values on the way."""
         assert self._asked is not None
         for one in measured:
-            reports = one.reports if isinstance(one, SteppedMeasurement) else ()
+            reports = _after(self._asked.start, one)
             self.study.tell(self._asked, one.values, cost=one.cost or 0.0, reports=reports)
         self._asked = None
 
@@ -99,6 +99,7 @@ class StepRivalContestant:
         self._designs: dict[str, Design] = {}
         self._losses: dict[Design, dict[str, float]] = {}
         self._complete: dict[Design, None] = {}
+        self._levels: dict[str, int] = {}
         self._asked: Rung | None = None
         self._counts = Suggestions()
         self.rival = entry.make(StepSetting(problem.space, problem.names, problem.reference, self._last, seed))
@@ -133,12 +134,13 @@ class StepRivalContestant:
         known = self._losses.setdefault(self._designs[self._asked.token], {})
         staged: dict[int, float] = {}
         for one in measured:
-            if isinstance(one, SteppedMeasurement):
-                staged |= {step: self._loss(self._staged, value) for step, value in one.reports}
+            before = self._levels.get(self._asked.token, 0)
+            staged |= {step: self._loss(self._staged, value) for step, value in _after(before, one)}
             for name, value in one.values.items():
                 objective = self._staged if self._proxy is not None and name == self._proxy.name else name
                 known[objective] = self._loss(objective, value)
         staged[self._asked.level] = known[self._staged]
+        self._levels[self._asked.token] = self._asked.level
         if self._asked.level == self._last:
             self._complete[self._designs[self._asked.token]] = None
         names = self._problem.names
@@ -161,3 +163,9 @@ class StepRivalContestant:
 
     def _loss(self, objective: str, value: float) -> float:
         return self._problem.objectives[self._problem.names.index(objective)].loss(value)
+
+
+def _after(step: int, measured: Measurement) -> tuple[tuple[int, float], ...]:
+    """The values on the way after a step; none of an objective without steps."""
+    reports = measured.reports if isinstance(measured, SteppedMeasurement) else ()
+    return tuple(report for report in reports if report[0] > step)

@@ -82,12 +82,12 @@ class EnergyReading:
     @property
     def deviation(self) -> float | None:
         """The standard deviation of `joules` itself, a median of windows, as if these were normal; None for one."""
-        return _deviation(self.joules, self.spread, self.repeats)
+        return deviation_of_median(self.joules, self.spread, self.repeats)
 
     @property
     def call_deviation(self) -> float | None:
         """The standard deviation of `call_seconds` itself, a median of calls, as if they were normal; None for one."""
-        return _deviation(self.call_seconds, self.call_spread, self.n_calls)
+        return deviation_of_median(self.call_seconds, self.call_spread, self.n_calls)
 
 
 def measure(
@@ -374,7 +374,7 @@ def _disagree(marks: list[_Mark]) -> bool:
     return (_spread([window.joules for window in _windows(marks, 1)]) or 0.0) > UNSTEADY
 
 
-def _deviation(middle: float, spread: float | None, count: int) -> float | None:
+def deviation_of_median(middle: float, spread: float | None, count: int) -> float | None:
     """The standard deviation of the median of a count of normal values, given their interquartile range over it."""
     return None if spread is None else MEDIAN_FACTOR * middle * spread / NORMAL_QUARTILES / math.sqrt(count)
 

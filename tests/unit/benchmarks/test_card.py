@@ -106,3 +106,16 @@ def test_a_card_is_printed_from_a_file(tmp_path: Path, capsys: pytest.CaptureFix
 def test_a_card_without_second_readings_says_nothing_of_noise() -> None:
     rows = tuple({**one, "energy_joules_again": None} for one in ROWS)
     assert "second readings" not in text_of(card_of("lenet-x", RecordedTable(HEADING, rows)))
+
+
+def test_a_card_of_a_table_with_curves_says_how_often_networks_change_places() -> None:
+    errors = [[30.0, 20.0, 10.0], [20.0, 30.0, 20.0], [40.0, 40.0, 30.0]]  # of three pairs, one in the other order
+    curves = {"epoch_errors": errors, "epoch_seconds": [1.0] * 3, "test_seconds": [0.1] * 3}
+    rows = tuple({**one, "windows": 1 + one["batch"] // 16, "latency_spread": 0.02} for one in ROWS)
+    card = card_of("lenet-x", RecordedTable({**HEADING, **curves}, rows))
+    assert (card.epochs, card.swapped) == (3, pytest.approx((1 / 3, 0, 0)))
+    text = text_of(card)
+    assert re.search(r"3 epochs.* 33 % after the first epoch, 33 % after 1 epochs and 0 % after 2 epochs", text)
+    assert re.search(r"single batches .*2\.0 % of their latency", text)
+    assert re.search(r"2 of the \d+ readings have one window", text)
+    assert "epochs" not in text_of(card_of("lenet-x", RecordedTable(HEADING, ROWS)))

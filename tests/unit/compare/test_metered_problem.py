@@ -149,8 +149,24 @@ def test_steps_are_paid_once_and_only_the_new_ones() -> None:
     assert metered.price(design, "joules", 1) == 0.0
     second = metered.measure(design, "joules", 3)
     assert isinstance(second, SteppedMeasurement)
-    assert (second.values, second.cost, second.reports) == ({"joules": 6.0}, 6.0, ((2, 7.0),))
+    assert (second.values, second.cost, second.reports) == ({"joules": 6.0}, 6.0, ((1, 8.0), (2, 7.0)))
     assert metered.spent == 7.0
+
+
+def test_steps_that_designs_share_are_paid_once() -> None:
+    base = stepped()
+    curve = Curve(2, lambda designs: values(designs)[:, [0]] + [1.0, 0.0], constant_costs([40.0, 100.0]))
+    shared = replace(base, objectives=(Objective("error", options=["width"]), *base.objectives[1:]))
+    metered = MeteredProblem(replace(shared, curves={"error": curve}), seed=0)
+    one, other = SPACE.design({"width": 2, "cores": 3}), SPACE.design({"width": 2, "cores": 4})
+    assert metered.measure(one, "error", 1).cost == 40.0
+    again = metered.measure(other, "error", 1)
+    assert (again.values, again.cost) == ({"error": 6.0}, 0.0)
+    last = metered.measure(other, "error")
+    assert isinstance(last, SteppedMeasurement)
+    assert (last.values, last.cost, last.reports) == ({"error": 5.0}, 60.0, ((1, 6.0),))
+    assert metered.price(one, "error") == 0.0
+    assert metered.price(SPACE.design({"width": 3, "cores": 3}), "error") == 100.0
 
 
 def test_a_method_without_steps_pays_all_of_them_at_once() -> None:

@@ -2,12 +2,17 @@
 
 Training and readings cost their recorded time. Rows with a failed measurement and options that never vary are left out.
 The error depends on the options of the network only: it is paid for once per network. Designs that differ only in
-options of the training share their readings, and have the median of them.
+options of the training share their readings, and have the median of them. Latency and energy are of one reading.
+
+A table with the error after every epoch makes a problem with steps. Going on from an epoch costs the epochs between;
+that a training which stops is tested once more, in milliseconds, is neglected.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,70 +20,153 @@ from typing import Any
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray, KeyArray
-from flexibo.compare.problems.base import Family, Problem, true_front, worst_of_interest
+from flexibo.compare.problems.base import Curve, Family, Problem, ProblemParameter, true_front, worst_of_interest
 from flexibo.compare.problems.recorded_tables import Lookup
 from flexibo.errors import InvalidValueError
-from flexibo.objectives import Objective
+from flexibo.hardware.reading import deviation_of_median
+from flexibo.objectives import Objective, Reading
 from flexibo.pareto import hypervolume
 from flexibo.space import Space
 from flexibo.systems.base import System
-from flexibo.systems.recorded import FOLDER, recorded_table, recordings
+from flexibo.systems.recorded import FOLDER, newest_recording, recorded_table, recordings
 from flexibo.systems.recording.table import RecordedTable
 
+ERROR, ENERGY, LATENCY = "error_percent", "energy_millijoules", "latency_ms"
+COLUMNS = {ERROR: ("error_percent", 1.0), ENERGY: ("energy_joules", 1000.0), LATENCY: ("latency_ms", 1.0)}
+"""The column of each objective, and what its numbers are multiplied by."""
+WITH_CURVES = "-curves"
+"""How the names of tables end that have the error after every epoch: listing problems must not read tables."""
 
-def system_problem(name: str, *, folder: Path = FOLDER) -> Problem:
-    """The problem of a recorded table: error against the energy of one inference."""
-    table = recorded_table(name, folder)
-    rows = [row for row in table.rows if row["error_percent"] is not None and row["energy_joules"] is not None]
-    columns = {option: [row[option] for row in rows] for option in (*table.network_options, *table.deployment_options)}
-    varying = {option: column for option, column in columns.items() if len(set(column)) > 1}
-    if not varying:
-        raise InvalidValueError(f"The recorded system {name!r} has fewer than two designs with all readings.")
-    space = Space.from_designs({option: _plain(column) for option, column in varying.items()})
-    pool, objectives = space.enumerate(), _objectives(table, space)
-    keys = [pool.keys(objective.depends_on) for objective in objectives]
-    values = _medians(_numbers(rows, "error_percent", "energy_joules") * [1.0, 1000.0], keys)
-    costs = _medians(_numbers(rows, "training_seconds", "reading_seconds"), keys)
+
+def system_problem(name: str, *, n: int = 2, folder: Path = FOLDER) -> Problem:
+    """The problem of a recorded table: error against the energy of one inference, and of three the latency."""
+    return _problem(name, _Replay.of(name, recorded_table(name, folder), n))
+
+
+def _problem(name: str, replay: _Replay) -> Problem:
+    table, pool, n = replay.table, replay.space.enumerate(), len(replay.objectives)
+    values = replay.medians(replay.values())
+    costs = replay.medians(_numbers(replay.rows, "training_seconds", *["reading_seconds"] * (n - 1)))
+    costs[:, 2:] = 0.0  # measured with the energy
     front = true_front(values)
     reference = worst_of_interest(values, front)
+    curves = replay.curves()
     return Problem(
-        name=name,
+        name=name if n == len(COLUMNS) - 1 else f"{name}:n={n}",
         summary=f"{_title(table)}, {_machine(table)}",
-        space=space,
-        objectives=objectives,
+        space=replay.space,
+        objectives=replay.objectives,
         values=Lookup.of(pool, values),
         costs=Lookup.of(pool, costs),
         reference=reference,
         front=front,
         best=hypervolume(front, reference),
         source=f"Recorded by flexibo on {table.heading['date']}: {_title(table)}, read by {table.heading['meter']}.",
-        group="recorded",
+        group="curves" if curves else "recorded",
+        curves=curves,
     )
 
 
 def recorded_system(system: str, *, folder: Path = FOLDER) -> System:
-    """A system of the paper that replays its recorded table at the recorded cost, without hardware."""
-    names = [system] if system in recordings(folder=folder) else recordings(system, folder)
-    if not names:
+    """A system of the paper that replays its newest recorded table, or the one of that name, without hardware.
+
+    Values have the recorded cost, and energies the error bars of their readings, where these have several windows.
+    """
+    is_table = system in recordings(folder=folder)
+    name = system if is_table else newest_recording(system, folder)
+    if not name:
         known = ", ".join(recordings(folder=folder)) or "none"
         raise InvalidValueError(f"There is no recorded table of {system!r}; there are: {known}.")
-    problem = system_problem(names[0], folder=folder)
+    replay = _Replay.of(name, recorded_table(name, folder))
+    problem = _problem(name, replay)
+    bars = replay.error_bars()
 
-    def replay(j: int, design: Mapping[str, Any]) -> tuple[float, float]:
+    def measured(j: int, design: Mapping[str, Any]) -> tuple[float, float]:
         one = problem.space.designs([design])
-        return float(problem.values(one)[0, j]), float(problem.costs(one)[0, j])
+        value, (deviation, windows) = float(problem.values(one)[0, j]), bars(one)[0].tolist()
+        if problem.names[j] == ENERGY and not math.isnan(deviation):
+            value = Reading(value, deviation=deviation, repeats=int(windows))
+        return value, float(problem.costs(one)[0, j])
 
-    functions = {objective.name: partial(replay, j) for j, objective in enumerate(problem.objectives)}
-    notes = (problem.source, "Nothing is measured now: values and costs are the recorded ones.")
-    return System(names[0], problem.space, problem.objectives, functions, notes)
+    functions = {objective.name: partial(measured, j) for j, objective in enumerate(problem.objectives)}
+    others = [] if is_table else [one for one in recordings(system, folder) if one != name]
+    notes = (
+        problem.source,
+        *([f"It is the newest table of {system}; for an older one: {_commands(others)}."] if others else []),
+        "Nothing is measured now: values and costs are the recorded ones.",
+    )
+    return System(name, problem.space, problem.objectives, functions, notes)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Replay:
+    """The rows of a table without those that failed, as the designs of a pool in the same order."""
+
+    table: RecordedTable
+    rows: Sequence[Mapping[str, Any]]
+    space: Space
+    objectives: tuple[Objective, ...]
+
+    @classmethod
+    def of(cls, name: str, table: RecordedTable, n: int = 2) -> _Replay:
+        columns = [column for column, _ in list(COLUMNS.values())[:n]]
+        rows = [row for row in table.rows if all(row[column] is not None for column in columns)]
+        options = (*table.network_options, *table.deployment_options)
+        varying = {option: found for option in options if len(set(found := [row[option] for row in rows])) > 1}
+        if not varying:
+            raise InvalidValueError(f"The recorded system {name!r} has fewer than two designs with all readings.")
+        space = Space.from_designs({option: _plain(column) for option, column in varying.items()})
+        return cls(table, rows, space, _objectives(table, space)[:n])
+
+    def values(self) -> FloatArray:
+        """The values (m, n), as measured."""
+        columns, factors = zip(*(COLUMNS[objective.name] for objective in self.objectives), strict=True)
+        return np.asarray(_numbers(self.rows, *columns) * factors)
+
+    def medians(self, numbers: FloatArray) -> FloatArray:
+        """Numbers (m, n) of the objectives, each the median over the designs that share what was measured."""
+        pool = self.space.enumerate()
+        return _medians(numbers, [pool.keys(objective.depends_on) for objective in self.objectives])
+
+    def error_bars(self) -> Lookup:
+        """The standard deviation of each energy, and its number of windows (m, 2); NaN for a single window."""
+        pool = self.space.enumerate()
+        bars = np.full((len(self.rows), 2), np.nan)
+        for i, row in enumerate(self.rows):
+            if row.get("energy_spread") is not None:
+                joules, windows = row["energy_joules"], int(row["windows"])
+                bars[i] = 1000.0 * (deviation_of_median(joules, row["energy_spread"], windows) or 0.0), windows
+        readings = pool.keys(self.objectives[1].depends_on)
+        return Lookup.of(pool, _medians(bars, [readings, readings]))
+
+    def curves(self) -> dict[str, Curve]:
+        """The error after each epoch, if every network was trained for the same number of them."""
+        networks = dict.fromkeys(self._network(row) for row in self.table.rows)
+        known = dict(zip(networks, self.table.curves, strict=True)) if self.table.curves else {}
+        curves = [known.get(self._network(row), ()) for row in self.rows]
+        lengths = {len(curve) for curve in curves}
+        if len(lengths) > 1 or not max(lengths):
+            return {}
+        seconds, errors = np.moveaxis(np.array(curves), 2, 0)
+        pool = self.space.enumerate()
+        return {ERROR: Curve(max(lengths), Lookup.of(pool, errors), Lookup.of(pool, seconds))}
+
+    def _network(self, row: Mapping[str, Any]) -> tuple[Any, ...]:
+        return tuple(row[option] for option in self.table.network_options)
+
+
+def _commands(tables: Sequence[str]) -> str:
+    return " or ".join(f"flexibo run {name} --recorded" for name in tables)
 
 
 def _objectives(table: RecordedTable, space: Space) -> tuple[Objective, ...]:
     network = tuple(option for option in table.network_options if option in space.names)
     silent = table.heading.get("training_only", ())
     running = tuple(option for option in space.names if option not in silent)
-    return Objective("error_percent", unit="%", options=network), Objective(
-        "energy_millijoules", unit="mJ", options=running
+    return (
+        Objective(ERROR, unit="%", options=network),
+        Objective(ENERGY, unit="mJ", options=running),
+        Objective(LATENCY, unit="ms", options=running, measured_with=ENERGY),
     )
 
 
@@ -97,7 +185,7 @@ def _plain(column: list[Any]) -> list[Any]:
     return [("no", "yes")[value] if isinstance(value, bool) else value for value in column]
 
 
-def _numbers(rows: list[Any], *names: str) -> FloatArray:
+def _numbers(rows: Sequence[Mapping[str, Any]], *names: str) -> FloatArray:
     return np.array([[float(row[name]) for name in names] for row in rows])
 
 
@@ -112,10 +200,18 @@ def _medians(numbers: FloatArray, keys: Sequence[KeyArray]) -> FloatArray:
 
 def _summary(name: str) -> str:
     """The summary of a table, from its name: listing problems must not read tables."""
-    system, _, machine = name.rpartition("-")
-    return f"{system}, trained and read on a GPU ({machine.upper()}): error and energy of an inference"
+    system, _, machine = name.removesuffix(WITH_CURVES).rpartition("-")
+    steps = ", error after every epoch" if name.endswith(WITH_CURVES) else ""
+    return f"{system}, trained and read on a GPU ({machine.upper()}): error and energy of an inference{steps}"
 
 
 FAMILIES: tuple[Family, ...] = tuple(
-    Family(name, _summary(name), partial(system_problem, name), group="recorded") for name in recordings()
+    Family(
+        name,
+        _summary(name),
+        partial(system_problem, name),
+        {"n": ProblemParameter(2, "objectives: 2, or 3 with the latency of a batch", 2, 3)},
+        group="curves" if name.endswith(WITH_CURVES) else "recorded",
+    )
+    for name in recordings()
 )

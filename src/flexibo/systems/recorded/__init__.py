@@ -17,6 +17,12 @@ def recordings(system: str | None = None, folder: Path = FOLDER) -> list[str]:
     return [name for name in names if system is None or name.startswith(f"{system}-")]
 
 
+def newest_recording(system: str, folder: Path = FOLDER) -> str:
+    """The name of the table of a system that was recorded last; empty if there is none."""
+    dates = {name: str(recorded_table(name, folder).heading["date"]) for name in recordings(system, folder)}
+    return max(dates, key=lambda name: (dates[name], name), default="")
+
+
 def recorded_table(name: str, folder: Path = FOLDER) -> RecordedTable:
     """The recorded table of that name."""
     if name not in recordings(folder=folder):

@@ -208,6 +208,7 @@ def test_an_unknown_group_is_refused() -> None:
         ("branin-currin:noise=0.05", "equal"),
         ("dnn-stack", "stack"),
         ("lenet-h200", "recorded"),
+        ("lenet-h200-curves:n=3", "curves"),
     ],
 )
 def test_a_problem_is_in_its_group(name: str, group: str) -> None:

@@ -8,10 +8,11 @@ import pytest
 
 from flexibo import Study
 from flexibo.compare.metered_problem import MeteredProblem
-from flexibo.compare.problems.base import Problem
-from flexibo.compare.problems.recorded_systems import recorded_system, system_problem
+from flexibo.compare.problems.base import Family, Problem
+from flexibo.compare.problems.recorded_systems import FAMILIES, recorded_system, system_problem
 from flexibo.errors import InvalidValueError, UnknownNameError
-from flexibo.systems.recorded import recorded_table, recordings
+from flexibo.objectives import Reading
+from flexibo.systems.recorded import newest_recording, recorded_table, recordings
 from flexibo.systems.recording.table import RecordedTable, write_table
 
 HEADING = {
@@ -122,6 +123,86 @@ def test_tables_are_found_by_system(tmp_path: Path) -> None:
     assert recorded_system("bert-imdb-h200", folder=tmp_path).name == "bert-imdb-h200"
     with pytest.raises(UnknownNameError, match=r"'bert-imdb-h100'.*'bert-imdb-h200'"):
         recorded_table("bert-imdb-h100", tmp_path)
+
+
+def with_curves(folder: Path, errors: list[list[float] | None]) -> Problem:
+    """The problem of a table with the errors of two networks after each epoch of 10 and 20 s, tested in 1 s."""
+    rows = [
+        row(
+            *(batch, 0.1, precision, True),
+            error_percent=errors[n][-1] if errors[n] else 50.0,
+            training_seconds=10.0 * (n + 1) * len(errors[n] or ()) + 1.0,
+            latency_ms=3.0 * batch,
+            **({"energy_spread": 0.1, "windows": 2} if precision == "bf16" else {"windows": 1}),
+        )
+        for n, batch in enumerate((6, 12))
+        for precision in ("fp32", "bf16")
+    ]
+    curves = {"epoch_errors": errors, "epoch_seconds": [10.0, 20.0], "test_seconds": [1.0, 1.0]}
+    heading = {**HEADING, "date": "2026-01-03", **curves}
+    write_table(folder / "bert-imdb-h200-curves.csv.gz", RecordedTable(heading, tuple(rows)))
+    return system_problem("bert-imdb-h200-curves", folder=folder)
+
+
+def test_the_third_objective_is_the_latency_which_a_reading_yields_too(tmp_path: Path) -> None:
+    with_curves(tmp_path, [[80.0, 60.0], [90.0, 40.0]])
+    found = system_problem("bert-imdb-h200-curves", n=3, folder=tmp_path)
+    assert found.name == "bert-imdb-h200-curves:n=3"
+    metered, design = MeteredProblem(found, seed=0), {"batch_size": 12, "precision": "bf16"}
+    assert metered.measure(design, "latency_ms").values == {
+        "energy_millijoules": pytest.approx(1000 / 24),
+        "latency_ms": 36.0,
+    }
+    assert metered.price(design, "energy_millijoules") == 0.0
+    assert metered.spent == 2.0
+
+
+def test_a_table_with_the_error_after_each_epoch_is_paid_for_epoch_by_epoch(tmp_path: Path) -> None:
+    found = with_curves(tmp_path, [[80.0, 60.0], [90.0, 40.0]])
+    assert (found.group, found.curves["error_percent"].steps) == ("curves", 2)
+    metered, design = MeteredProblem(found, seed=0), {"batch_size": 12, "precision": "bf16"}
+    first = metered.measure(design, "error_percent", 1)
+    assert (first.values, first.cost) == ({"error_percent": 90.0}, 21.0)
+    last = metered.measure({**design, "precision": "fp32"}, "error_percent")
+    assert (last.values, last.cost) == ({"error_percent": 40.0}, 20.0)
+
+
+@pytest.mark.parametrize("other", [None, [90.0, 50.0, 40.0]])
+def test_trainings_of_different_lengths_are_no_steps(tmp_path: Path, other: list[float] | None) -> None:
+    found = with_curves(tmp_path, [[80.0, 60.0], other])
+    assert (found.curves, found.group) == ({}, "recorded")
+
+
+def test_a_system_replays_its_newest_table_and_says_which_others_there_are(tmp_path: Path) -> None:
+    problem(tmp_path)
+    assert newest_recording("bert-imdb", tmp_path) == "bert-imdb-h200"
+    assert not any("newest" in note for note in recorded_system("bert-imdb", folder=tmp_path).notes)
+    with_curves(tmp_path, [[80.0, 60.0], [90.0, 40.0]])
+    assert newest_recording("bert-imdb", tmp_path) == "bert-imdb-h200-curves"
+    assert newest_recording("lenet", tmp_path) == ""
+    system = recorded_system("bert-imdb", folder=tmp_path)
+    assert system.name == "bert-imdb-h200-curves"
+    assert any("flexibo run bert-imdb-h200 --recorded" in note for note in system.notes)
+    assert recorded_system("bert-imdb-h200", folder=tmp_path).name == "bert-imdb-h200"
+
+
+def test_an_energy_has_the_error_bar_of_its_windows(tmp_path: Path) -> None:
+    with_curves(tmp_path, [[80.0, 60.0], [90.0, 40.0]])
+    measure = recorded_system("bert-imdb", folder=tmp_path).functions["energy_millijoules"]
+    several, _ = measure({"batch_size": 6, "precision": "bf16"})
+    assert isinstance(several, Reading)
+    # A normal's interquartile range is 1.349 deviations; the median of two has 1.253 / sqrt(2) of them.
+    expected = 0.1 * 1000 / 12 / 1.349 * 1.2533 / 2**0.5
+    assert (several.deviation, several.repeats) == (pytest.approx(expected, rel=1e-3), 2)
+    one, _ = measure({"batch_size": 6, "precision": "fp32"})
+    assert type(one) is float
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+def test_a_family_tells_from_its_name_whether_its_table_has_curves(family: Family) -> None:
+    found = family.make()
+    assert (found.name, found.group) == (family.name, family.group)
+    assert bool(found.curves) == (family.group == "curves")
 
 
 def test_a_table_of_one_design_is_refused(tmp_path: Path) -> None:
