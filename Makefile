@@ -55,10 +55,11 @@ rest: $(STAMPS)/bench  ## the other tests: slow ones, networks, third-party opti
 
 check: export AGAIN := 1
 check: export CPU_LOG := $(CURDIR)/build/cpu-minutes
+check: export COMPARE := --budget 10
 check: fresh  ## everything that CI runs
 	$(MAKE) -j3 --output-sync=target $(STAMPS)/pythons types docs wheel lint layers
 	$(MAKE) test
-	$(MAKE) -j3 --output-sync=line rest oldest newest compare
+	$(MAKE) -j2 --output-sync=line rest oldest newest compare
 	$(MAKE) sum
 
 check-all: check  ## and what takes too long for every run: repeats of statistical claims, long attacks, a real SLURM
@@ -98,7 +99,7 @@ oldest newest: $(STAMPS)/pythons
 
 compare: $(STAMPS)/bench  ## methods and third-party optimisers on two small problems, at equal cost
 	rm -rf results/quick
-	$(CPU) $@ $(BIN)/flexibo compare --suite quick --fresh --out results/quick
+	$(CPU) $@ $(BIN)/flexibo compare --suite quick --fresh $(COMPARE) --out results/quick
 
 quality: $(STAMPS)/test  ## how good the fronts of all methods are, on two problems
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.quality
