@@ -25,6 +25,18 @@ from flexibo import Objective, Space, Study
 from flexibo.systems.base import System
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of the cases of one test other Pythons run the first, and the help of every command."""
+    seen: set[str] = set()
+    for item in items:
+        if item.path.parent == Path(__file__).parent and item.path.name != "test_help.py":
+            name = item.nodeid.partition("[")[0]
+            if name in seen:
+                item.add_marker("variant")
+            seen.add(name)
+
+
 @pytest.fixture(autouse=True, scope="module")
 def _quick_models() -> Iterator[None]:
     """Models keep the hyperparameters that their search would begin with: how good they are does not matter here."""

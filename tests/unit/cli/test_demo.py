@@ -14,7 +14,7 @@ from flexibo.cli.demo import new_database
 from flexibo.optimizer import StopKind
 from flexibo.systems.base import System
 
-DEMO = ("demo", "--budget", "70")
+DEMO = ("demo", "--budget", "40")
 
 
 @pytest.fixture
@@ -41,15 +41,15 @@ def test_the_demo_prints_its_front_saves_a_picture_and_keeps_its_study(tmp_path:
 def test_the_demo_says_what_to_try_next_and_all_of_it_works() -> None:
     shown = good(*DEMO)
     assert mentions(
-        shown, "demo.db", "flexibo front", "flexibo confirm", "flexibo resume", "--budget 140s", "dashboard"
+        shown, "demo.db", "flexibo front", "flexibo confirm", "flexibo resume", "--budget 80s", "dashboard"
     )
     assert Path("flexibo-demo.png").exists()
     good("front")
     before = history("sqlite:///demo.db")
     good("confirm", "--budget", "20s")
-    good("resume", "--budget", "140s")
+    good("resume", "--budget", "80s")
     after = history("sqlite:///demo.db")
-    assert before.spent <= 70.0 < after.spent
+    assert before.spent <= 40.0 < after.spent
 
 
 @pytest.mark.usefixtures("small")
@@ -88,4 +88,4 @@ def test_the_demo_ends_with_the_status_of_an_interruption_and_can_be_resumed(mon
     assert "flexibo resume" in outcome.stdout
     assert {path.suffix for path in Path().iterdir()} <= {".db", ".db-wal", ".db-shm"}, "no picture"
     good("resume")
-    assert history("sqlite:///demo.db").spent > 60.0
+    assert history("sqlite:///demo.db").spent > 30.0
