@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +21,12 @@ FILTERS = [16, 32, 64, 128]
 # A shell lets its background jobs ignore Ctrl-C, which some tests send themselves.
 if threading.current_thread() is threading.main_thread():
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_sessionfinish() -> None:
+    """Ends the process that others were forked from, which test modules leave to each other."""
+    if forked := sys.modules.get("tests.forked"):
+        forked.stop()
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Real processes without the seconds that imports take: they are forked from one that has imported what they need.
 
-A test module gets that one ready for all its tests::
+A test module gets that one ready for all its tests, or takes over the one of a module before it::
 
     @pytest.fixture(scope="module", autouse=True)
     def ready() -> Iterator[None]:
@@ -32,9 +32,11 @@ COMMAND_LINE = (
     "flexibo.dashboard.server",
     "flexibo.storage.sql",
     "flexibo.storage._postgresql",
+    "flexibo.study",
     "flexibo.plots",
     "matplotlib.backends.backend_agg",
     "matplotlib.figure",
+    "matplotlib.pyplot",
     "psycopg",
     "pydantic.type_adapter",
     "scipy.optimize",
@@ -49,26 +51,33 @@ FORKING = "forkserver" in multiprocessing.get_all_start_methods()
 
 @contextmanager
 def imported(*modules: str) -> Iterator[None]:
-    """Meanwhile processes are forked from one that has imported some modules."""
+    """Meanwhile processes are forked from one that has imported some modules; it stays for those who need no others."""
     if not FORKING:
         pytest.skip("processes cannot be forked here")
-    _stop()
-    multiprocessing.get_context("forkserver").set_forkserver_preload(["pytest", *modules])
-    try:
-        yield
-    finally:
-        _stop()
+    server: Any = forkserver._forkserver  # type: ignore[attr-defined]  # nothing public tells what it has imported
+    if server._forkserver_pid is None or not {*modules} <= {*server._preload_modules}:
+        stop()
+        multiprocessing.get_context("forkserver").set_forkserver_preload(["pytest", *modules])
+    yield
 
 
-def _stop() -> None:
+def stop() -> None:
+    """End the process that others are forked from."""
     forkserver._forkserver._stop()  # type: ignore[attr-defined]  # nothing public stops it
 
 
 def forked(target: Callable[..., object], *arguments: Any) -> ForkServerProcess:
-    """A process that calls a function of a module, with its arguments."""
-    process = multiprocessing.get_context("forkserver").Process(target=target, args=arguments)
+    """A process that calls a function of a module, with its arguments, and has the environment of now."""
+    given = ({**os.environ}, target, *arguments)
+    process = multiprocessing.get_context("forkserver").Process(target=_called, args=given)
     process.start()
     return process
+
+
+def _called(environment: dict[str, str], target: Callable[..., object], *arguments: Any) -> None:
+    os.environ.clear()
+    os.environ.update(environment)
+    target(*arguments)
 
 
 def forked_into(out: Path, errors: Path, target: Callable[..., object], *arguments: Any) -> ForkServerProcess:

@@ -2,8 +2,8 @@
 # Run contracts, laws, golden questions and the command line on the oldest and the newest supported Python that is
 # installed, unless it is the current one. The other tests depend on the Python version through these parts only. On the
 # newest, of the command line only its help, the demo, a study file and a system are run: what it may lack is in imports.
-# Variants of a test, which run the same code with other numbers, are left out, as is what only reads the sources of tests;
-# laws are tried with few examples.
+# Variants of a test, which run the same code with other numbers, are left out (of the command line all but the first case
+# of a test), as is what only reads the sources of tests; laws are tried with few examples.
 # pythons.sh --install: only make their environments. pythons.sh oldest, pythons.sh newest: only this one of the two.
 set -eu
 only="${1:-}"

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from tests.command_line import call, good, mentions, refusal
+from tests.forked import COMMAND_LINE, Command, imported
 from tests.unit.hardware.boards.fake_xavier import WATTS, begun, eventually, fake_ssh, program, xavier
 from tests.unit.hardware.fake_linux import contents
 
@@ -110,11 +108,10 @@ def test_a_study_that_ends_in_the_middle_leaves_the_board_as_it_was(
 ) -> None:
     before, work = files(root), tmp_path / "there/home/work"
     (work / "wait").touch()
-    running = subprocess.Popen(
-        [sys.executable, "-m", "flexibo", "run", "study.yaml"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+    with imported(*COMMAND_LINE):
+        running = Command(Path.cwd(), "run", "study.yaml")
     eventually(lambda: (work / "running").exists(), 60)
-    os.kill(running.pid, number)
+    running.send_signal(number)
     running.communicate(timeout=60)
     eventually(lambda: files(root) == before)
     (work / "wait").unlink()

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.forked import forked_into, imported
+from tests.forked import COMMAND_LINE, forked_into, imported
 from typer.testing import CliRunner
 
 from flexibo import Study
@@ -97,7 +97,7 @@ def name_of(path: Path) -> str:
 @pytest.fixture(scope="module")
 def ready() -> Iterator[None]:
     """Pages run in processes of their own, which have imported what most of them need."""
-    with imported("flexibo.study", "flexibo.plots", "flexibo.storage.sql", "matplotlib.pyplot"):
+    with imported(*COMMAND_LINE):
         yield
 
 

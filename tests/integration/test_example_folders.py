@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import sys
 import tempfile
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from tests.forked import COMMAND_LINE, Command, imported
 
 from flexibo import Study
 
@@ -21,6 +21,12 @@ LIMIT = 600.0
 pytestmark = pytest.mark.slow
 
 
+@pytest.fixture(scope="module", autouse=True)
+def ready() -> Iterator[None]:
+    with imported(*COMMAND_LINE):
+        yield
+
+
 def run(example: str, folder: Path, *arguments: str, needs: tuple[str, ...], **environment: str) -> Study:
     """The study of an example after `flexibo run study.yaml` in a copy of its folder."""
     for package in needs:
@@ -28,10 +34,10 @@ def run(example: str, folder: Path, *arguments: str, needs: tuple[str, ...], **e
             pytest.skip(f"needs {package}, which is not installed (extra examples)")
     there = folder / example
     shutil.copytree(ROOT / "examples" / example, there, ignore=shutil.ignore_patterns("*.yuv", "*.onnx", "__pycache__"))
-    command = [sys.executable, "-m", "flexibo", "run", "study.yaml", "--seed", "0", "--quiet", *arguments]
-    limited = os.environ | {"OMP_NUM_THREADS": "1"} | environment
-    done = subprocess.run(command, cwd=there, env=limited, capture_output=True, text=True, timeout=LIMIT)
-    assert done.returncode == 0, done.stdout + done.stderr
+    limited = {"OMP_NUM_THREADS": "1"} | environment
+    command = Command(there, "run", "study.yaml", "--seed", "0", "--quiet", *arguments, **limited)
+    printed, _ = command.communicate(LIMIT)
+    assert command.returncode == 0, printed
     return Study.load(f"sqlite:///{there / example}.db")
 
 

@@ -6,12 +6,14 @@ import ast
 import csv
 import os
 import re
+import runpy
 import shutil
-import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.forked import COMMAND_LINE, forked_into, imported
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -21,15 +23,26 @@ LIMIT = 900.0
 pytestmark = pytest.mark.slow
 
 
+@pytest.fixture(scope="module", autouse=True)
+def ready() -> Iterator[None]:
+    with imported(*COMMAND_LINE):
+        yield
+
+
 def run(name: str, folder: Path) -> str:
     """What an example prints when it is run in a folder."""
-    command = [sys.executable, str(ROOT / "examples" / name)]
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONUTF8": "1"}
-    done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, encoding="utf-8", timeout=LIMIT
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    printed, complained = folder / "printed", folder / "complained"
+    process = forked_into(printed, complained, _run, ROOT / "examples" / name, folder)
+    process.join(LIMIT)
+    assert process.exitcode == 0, complained.read_text(encoding="utf-8")
+    return printed.read_text(encoding="utf-8")
+
+
+def _run(script: Path, folder: Path) -> None:
+    os.chdir(folder)
+    os.environ.update(OMP_NUM_THREADS="1", PYTHONUTF8="1")
+    sys.argv, sys.path[0] = [str(script)], str(script.parent)
+    runpy.run_path(str(script), run_name="__main__")
 
 
 def number(pattern: str, text: str) -> int:

@@ -6,14 +6,12 @@ The machine is a folder: its meter is a file that the command adds to, so that e
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 from tests.command_line import call, good, mentions, refusal
+from tests.forked import COMMAND_LINE, Command, imported
 from tests.unit.hardware.fake_linux import contents, linux
 from tests.unit.hardware.test_rapl import make_zone
 
@@ -119,13 +117,14 @@ def test_a_dry_run_needs_no_meter(roots: Roots) -> None:
 def test_after_a_kill_the_next_run_restores_the_machine_and_continues(roots: Roots, tmp_path: Path) -> None:
     (tmp_path / "study.yaml").write_text(STUDY.replace("[10, 60]", "[10, 30]"))
     Path("wait").touch()
-    process = subprocess.Popen([sys.executable, "-m", "flexibo", "run", "study.yaml"], stdout=subprocess.DEVNULL)
+    with imported(*COMMAND_LINE):
+        process = Command(Path.cwd(), "run", "study.yaml")
     try:
         while not Path("running").exists():
-            assert process.poll() is None
+            assert process.returncode is None
             time.sleep(0.05)
     finally:
-        os.kill(process.pid, signal.SIGKILL)
+        process.kill()
         process.wait()
     file = roots.proc / "sys/vm/swappiness"
     assert file.read_text() in ("10\n", "30\n")

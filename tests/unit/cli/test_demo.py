@@ -40,9 +40,7 @@ def test_the_demo_prints_its_front_saves_a_picture_and_keeps_its_study(tmp_path:
 @pytest.mark.usefixtures("small")
 def test_the_demo_says_what_to_try_next_and_all_of_it_works() -> None:
     shown = good(*DEMO)
-    assert mentions(
-        shown, "demo.db", "flexibo front", "flexibo confirm", "flexibo resume", "--budget 80s", "dashboard"
-    )
+    assert mentions(shown, "demo.db", "flexibo front", "flexibo confirm", "flexibo resume", "--budget 80s", "dashboard")
     assert Path("flexibo-demo.png").exists()
     good("front")
     before = history("sqlite:///demo.db")
