@@ -29,12 +29,12 @@ class Scripted:
     def __init__(self, setting: StepSetting) -> None:
         self.setting = setting
         self.told: list[tuple[Rung, dict[int, list[float]]]] = []
-        self._script = [("a", 1), ("b", 1), ("a", setting.levels)]
+        self.script = [("a", 1), ("b", 1), ("a", setting.levels)]
         first, second = setting.space.sample(2, np.random.default_rng(0))
         self.designs = {"a": first, "b": second}
 
     def ask(self) -> Rung:
-        token, level = self._script.pop(0)
+        token, level = self.script.pop(0)
         return Rung(token, self.designs[token], level)
 
     def tell(self, rung: Rung, losses: Mapping[int, Sequence[float]]) -> None:
@@ -70,6 +70,21 @@ def test_a_rival_with_steps_pays_for_new_steps_and_learns_every_one_of_them() ->
     row = problem.space.designs([rival.designs["a"]])
     assert rival.told[-1][1][27] == problem.losses(row)[0].tolist()
     assert contestant.front() == metered.confirmed() == [rival.designs["a"]]
+
+
+def test_a_rival_learns_every_step_of_a_design_whose_network_was_trained_for_another() -> None:
+    problem = find_problem("resnet-h200-curves")
+    contestant, metered = StepRivalContestant(problem, ENTRY, 0), MeteredProblem(problem, seed=0)
+    rival, pool = contestant.rival, problem.space.enumerate()
+    assert isinstance(rival, Scripted)
+    networks = pool.keys(problem.objectives[0].depends_on)
+    one, other = (pool[int(i)] for i in np.flatnonzero(networks == networks[0])[:2])
+    rival.designs, rival.script = {"a": one, "b": other}, [("a", 5), ("b", 3), ("b", 7)]
+    costs = [paid(contestant, metered) for _ in range(3)]
+    rows = problem.space.designs([one, other])
+    seconds, readings = problem.curves["error_percent"].costs(rows)[0], problem.costs(rows)[:, 1]
+    assert costs == pytest.approx([seconds[4] + readings[0], readings[1], seconds[6] - seconds[4]])
+    assert [sorted(losses) for _, losses in rival.told] == [[1, 2, 3, 4, 5], [1, 2, 3], [4, 5, 6, 7]]
 
 
 def test_a_proxy_is_the_first_of_two_levels() -> None:

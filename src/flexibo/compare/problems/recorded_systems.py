@@ -52,7 +52,7 @@ def _problem(name: str, replay: _Replay) -> Problem:
     reference = worst_of_interest(values, front)
     curves = replay.curves()
     return Problem(
-        name=name if n == len(COLUMNS) - 1 else f"{name}:n={n}",
+        name=name if n == 2 else f"{name}:n={n}",
         summary=f"{_title(table)}, {_machine(table)}",
         space=replay.space,
         objectives=replay.objectives,
