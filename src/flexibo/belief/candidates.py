@@ -9,7 +9,6 @@ from flexibo.space import Design, Designs, Space
 from flexibo.space.filling import filling, spread
 
 DRAWS_PER_CANDIDATE = 50  # a rule that forbids nearly everything makes the draw smaller, not slow
-EDGES = 0.3  # the share of drawn designs of which numbers are moved to the ends of wide intervals
 MOST_PARENTS = 12  # at most this many designs of the front lend their neighbours to the candidates
 
 
@@ -43,8 +42,7 @@ def candidates(
     """The candidates X_m: distinct designs drawn by Monte Carlo, after all that were asked about before (`known`).
 
     If the space has at most m designs, all of them are candidates. Neighbours of the parents replace up to half of the
-    draw. Where there is no pool, with `steps`, half of these are random steps away from the parents instead, and some
-    of the other designs lie at the edges of the space.
+    draw; with `steps`, half of these are random steps away from the parents instead, where there is no pool.
     """
     if space.size <= m:
         return (known + space.enumerate()).unique()
@@ -52,9 +50,6 @@ def candidates(
     if parents is not None and len(parents):
         near = around(space, m // 2, parents, rng) if steps else neighbourhood(space, parents, m // 2, rng)
     drawn = space.sample(m - len(near), rng, draws=DRAWS_PER_CANDIDATE * m)
-    if steps:
-        n_edges = round(EDGES * len(drawn))
-        drawn = space.moved_to_ends(drawn[:n_edges], rng) + drawn[n_edges:]
     return (known + near + drawn).unique()
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from flexibo._internal.arrays import FloatArray
 from flexibo.space._legal_designs import LegalDesigns
 from flexibo.space.designs import Designs
-from flexibo.space.encoding import at_end, is_wide, near, stepped
+from flexibo.space.encoding import near, stepped
 
 POOL_NEIGHBOURS = 20  # the most neighbours that a member of a pool has
 SCALES = (1e-3, 0.3)  # least and greatest standard deviation of a random step, as a share of an option's scale
@@ -49,21 +49,6 @@ def steps_away(legal: LegalDesigns, parents: Designs, count: int, rng: np.random
     legal.table.activity.settle(codes, options, rng)
     around = Designs(legal.table, codes)
     return around[legal.allows(around)]
-
-
-def moved_to_ends(legal: LegalDesigns, designs: Designs, rng: np.random.Generator) -> Designs:
-    """The legal ones of some designs with numbers moved to their ends; see `Space.moved_to_ends`."""
-    options = list(legal.table.options.values())
-    if legal.pool is not None or not any(map(is_wide, options)):
-        return designs
-    codes, chance = designs.codes.copy(), rng.random(len(designs))
-    for position, option in enumerate(options):
-        if is_wide(option):
-            moved = rng.random(len(codes)) < chance
-            codes[:, position] = np.where(moved, at_end(option, codes[:, position], rng), codes[:, position])
-    legal.table.activity.settle(codes, options, rng)
-    found = Designs(legal.table, codes)
-    return found[legal.allows(found)]
 
 
 def _log_uniform(low: float, high: float, count: int, rng: np.random.Generator) -> FloatArray:

@@ -33,7 +33,6 @@ from flexibo.space.options import (
 ONE_HOT = math.sqrt(0.5)  # two categories then have squared distance 1, like the two ends of an ordered option
 WIDE = 10  # an interval with more values than this also has random neighbours
 PERTURBATION = 0.1
-TO_ENDS = 0.25  # the share of random steps in a wide interval that lead to one of its ends: optima are often there
 SHOWN_VALUES = 8
 MOST_ONE_HOT = 256  # a `Categorical` with more values has `HASHED` columns instead of one per value
 HASHED = 128
@@ -296,8 +295,7 @@ def stepped(option: Option, codes: FloatArray, scales: FloatArray, rng: np.rando
     """Codes a random step away from codes (m,), which may be inactive.
 
     A step goes to any other value of a `Categorical`. On the scale of another option it is normal, with these standard
-    deviations (m,), and at least to the next value of an `Ordinal` or `Integer`. A share of `TO_ENDS` of the steps in a
-    wide interval goes to one of its ends.
+    deviations (m,), and at least to the next value of an `Ordinal` or `Integer`.
     """
     if option.known:
         return among_known(option, stepped(without_known(option), _among_legal(option, codes), scales, rng))
@@ -307,31 +305,10 @@ def stepped(option: Option, codes: FloatArray, scales: FloatArray, rng: np.rando
         return np.asarray((codes + rng.integers(1, option.size, size=len(codes))) % option.size)
     steps = scales * rng.standard_normal(len(codes))
     moved = _from_unit(option, np.clip(_to_unit(option, codes) + steps, 0.0, 1.0))
-    if is_wide(option):
-        ends = (rng.random(len(codes)) < TO_ENDS) & ~np.isnan(codes)
-        moved = np.where(ends, np.where(steps > 0.0, *_ends(option)[1::-1]), moved)
     if isinstance(option, Real):
         return moved
     low, high, _ = _ends(option)
     return np.where(moved == codes, np.clip(codes + np.sign(steps), low, high), moved)
-
-
-def is_wide(option: Option) -> bool:
-    """Whether an option is an interval whose ends are seldom drawn at random."""
-    return isinstance(option, Integer | Real) and option.size > WIDE
-
-
-def at_end(option: Option, codes: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Codes of the least or the greatest value, at random, in place of codes (m,), which may be inactive.
-
-    The values of a `Categorical` have no ends: it stays as it is.
-    """
-    if isinstance(option, Categorical):
-        return codes
-    if option.known:
-        return among_known(option, at_end(without_known(option), _among_legal(option, codes), rng))
-    low, high, _ = _ends(option)
-    return np.where(np.isnan(codes), np.nan, np.where(rng.random(len(codes)) < 0.5, low, high))
 
 
 def _ends(option: Ordinal | Integer | Real) -> tuple[float, float, bool]:

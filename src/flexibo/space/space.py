@@ -221,13 +221,6 @@ class Space:
         """
         return _neighbours.steps_away(self._legal, parents, count, rng)
 
-    def moved_to_ends(self, designs: Designs, rng: np.random.Generator) -> Designs:
-        """Designs with some of their numbers at the ends of wide intervals, without illegal ones; as given from a pool.
-
-        How likely a number is moved differs from design to design: the best one may be at an edge, or in a corner.
-        """
-        return _neighbours.moved_to_ends(self._legal, designs, rng)
-
     def to_dict(self) -> dict[str, Any]:
         """The space as JSON-able values; a rule cannot be stored, only that there is one (`has_rule`)."""
         return _record.space_to_dict(self._legal)

@@ -13,7 +13,6 @@ from flexibo.space.encoding import (
     HASHED,
     MOST_NEIGHBOURS,
     MOST_ONE_HOT,
-    at_end,
     code_of,
     codes_of,
     decode,
@@ -179,21 +178,6 @@ def test_a_step_always_leaves_a_listed_value_except_at_an_end() -> None:
     assert set(stepped(FILTERS, np.ones(200), tiny, rng).tolist()) == {0.0, 2.0}
     assert set(stepped(CORES, np.full(200, 5.0), tiny, rng).tolist()) == {4.0, 5.0}
     assert stepped(Integer(7, 7), np.full(2, 7.0), tiny[:2], rng).tolist() == [7.0, 7.0]
-
-
-def test_a_quarter_of_the_steps_in_a_wide_interval_leads_to_one_of_its_ends() -> None:
-    for option, code in ((GHZ, 1.5), (UNITS, 50.0)):
-        moved = stepped(option, np.full(4000, code), np.full(4000, 0.01), np.random.default_rng(0))
-        for end in (option.low, option.high):
-            assert 0.10 < (moved == end).mean() < 0.15
-
-
-def test_at_an_end_a_number_has_its_least_or_greatest_legal_value_and_a_name_stays() -> None:
-    rng = np.random.default_rng(0)
-    assert set(at_end(KERNELS, np.ones(50), rng).tolist()) == {1.0}
-    assert set(at_end(CORES, np.full(50, 3.0), rng).tolist()) == {1.0, 5.0}
-    assert set(at_end(GHZ, np.full(50, 1.5), rng).tolist()) == {GHZ.low, GHZ.high}
-    assert np.isnan(at_end(CORES, np.array([np.nan]), rng)).all()
 
 
 def test_a_step_from_an_inactive_value_stays_inactive() -> None:

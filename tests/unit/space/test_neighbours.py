@@ -81,9 +81,8 @@ def test_random_steps_are_small_and_large_and_change_one_option_or_many() -> Non
     space = Space({f"x{i}": (0.0, 1.0) for i in range(8)})
     parent = space.designs([{f"x{i}": 0.5 for i in range(8)}])
     moves = np.abs(space.steps_away(parent, 2000, np.random.default_rng(0)).encoded() - 0.5)
-    changed = (moves > 0).sum(axis=1)
-    farthest = np.where(moves < 0.5, moves, 0.0).max(axis=1)  # without those to an end
-    assert (np.quantile(farthest[farthest > 0.0], [0.1, 0.9]) / np.array([0.004, 0.3]) < 1.0).all()
+    farthest, changed = moves.max(axis=1), (moves > 0).sum(axis=1)
+    assert (np.quantile(farthest, [0.1, 0.9]) / np.array([0.004, 0.25]) < 1.0).all()
     assert farthest.max() > 0.2
     assert (changed == 1).mean() > 0.1
     assert (changed >= 6).mean() > 0.1
@@ -118,33 +117,6 @@ def test_random_steps_stay_legal_and_switch_dependent_options() -> None:
     assert 100 < len(around) < 300
     assert all(design["x"] <= 0.5 for design in around)
     assert all(("depth" in design and design["depth"] is not None) == (design["kind"] == "deep") for design in around)
-
-
-def test_numbers_of_wide_intervals_are_moved_to_their_ends_in_some_designs_all_of_them(
-    space: Space, pool: Space
-) -> None:
-    box = Space({f"x{i}": (0.0, 1.0) for i in range(4)} | {"kind": ["a", "b"], "few": (1, 5)})
-    drawn = box.sample(400, np.random.default_rng(0))
-    moved = box.moved_to_ends(drawn, np.random.default_rng(1))
-    at_end = np.isin(moved.encoded()[:, :4], (0.0, 1.0))
-    assert {0, 4} <= set(at_end.sum(axis=1).tolist())
-    assert 0.4 < at_end.mean() < 0.6
-    assert [design["kind"] for design in moved] == [design["kind"] for design in drawn]
-    assert [design["few"] for design in moved] == [design["few"] for design in drawn]
-    members = pool.enumerate()
-    assert pool.moved_to_ends(members, np.random.default_rng(0)) is members
-
-
-def test_designs_at_the_ends_stay_legal_and_keep_inactive_options() -> None:
-    space = Space(
-        {"kind": ["plain", "deep"], "depth": (1, 90), "x": (0.0, 1.0)},
-        conditions={"depth": {"kind": "deep"}},
-        valid=lambda design: design["x"] <= 0.5,
-    )
-    moved = space.moved_to_ends(space.sample(300, np.random.default_rng(0)), np.random.default_rng(1))
-    assert 100 < len(moved) < 300
-    assert all(design["x"] <= 0.5 for design in moved)
-    assert all(("depth" in design and design["depth"] is not None) == (design["kind"] == "deep") for design in moved)
 
 
 def test_a_pool_and_no_parents_have_no_random_steps(pool: Space, space: Space) -> None:
