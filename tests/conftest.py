@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +17,6 @@ from flexibo.belief.belief import Belief, JointPrediction
 from flexibo.belief.price_list import PriceList
 
 FILTERS = [16, 32, 64, 128]
-NOT_ABOUT_MODELS = ("contracts/test_optuna_sampler.py", "unit/study", "unit/views")
-"""Tests for which it does not matter how good models are."""
 
 # A shell lets its background jobs ignore Ctrl-C, which some tests send themselves.
 if threading.current_thread() is threading.main_thread():
@@ -29,19 +27,6 @@ def pytest_sessionfinish() -> None:
     """Ends the process that others were forked from, which test modules leave to each other."""
     if forked := sys.modules.get("tests.forked"):
         forked.stop()
-
-
-def _best_start(loss: Callable[[np.ndarray], tuple[float, np.ndarray]], begin: np.ndarray) -> np.ndarray:
-    return min(begin, key=lambda theta: loss(theta)[0])
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _rough_models(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Where it does not matter how good models are, the best of the starts ends the search for hyperparameters."""
-    with pytest.MonkeyPatch.context() as patch:
-        if any(request.path.is_relative_to(Path(__file__).parent / place) for place in NOT_ABOUT_MODELS):
-            patch.setattr("flexibo.surrogates.gaussian_process.minimum", _best_start)
-        yield
 
 
 @pytest.fixture

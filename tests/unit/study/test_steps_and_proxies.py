@@ -6,17 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 from flexibo import Objective, Study
 from flexibo.storage import MemoryStorage
 
 OBJECTIVES = [Objective("error", steps=9, proxies=["small"]), Objective("joules"), Objective("small", optimise=False)]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _rough_models() -> None:
-    """Models are as good as elsewhere: whether a proxy is asked for depends on them."""
 
 
 def rough(x: float, step: int = 9) -> float:
