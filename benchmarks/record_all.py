@@ -521,13 +521,17 @@ def _parser() -> argparse.ArgumentParser:
 
 def _earlier(folder: Path, plan: Plan) -> tuple[Plan, RecordingJournal] | None:
     """Another recording of the same system, data and deployments; None if there is none."""
-    path = next(folder.glob(f"{plan.system}-*.partial"), None)
-    if path is None:
-        return None
-    other, journal = left_behind(path)
     lengths = ("epochs", "task", "only")  # which may differ; the task's fingerprint has the number of epochs
-    one, two = ({name: value for name, value in of.settings.items() if name not in lengths} for of in (plan, other))
-    return (other, journal) if (one, plan.deployments) == (two, other.deployments) else None
+
+    def same(of: Plan) -> dict[str, Any]:
+        return {name: value for name, value in of.settings.items() if name not in lengths}
+
+    for path in sorted(folder.glob(f"{plan.system}-*.partial")):
+        other, journal = left_behind(path)
+        is_another = other.fingerprint != plan.fingerprint
+        if is_another and (same(other), other.deployments) == (same(plan), plan.deployments):
+            return other, journal
+    return None
 
 
 @lru_cache  # five systems learn from the same images

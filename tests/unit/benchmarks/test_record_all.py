@@ -73,9 +73,11 @@ def test_longer_trainings_take_the_readings_of_shorter_ones(tmp_path: Path, monk
     monkeypatch.setattr(record_all, "ALONE_SECONDS", 0.01)
     assert recorded(tmp_path / "short", "--seconds", "60") == 0
     monkeypatch.setattr(record_all, "recipe_of", lambda *given: replace(recipe_of(*given), epochs=3))
-    assert recorded(tmp_path / "long", "--seconds", "60", "--earlier", str(tmp_path / "short"), "--suffix", "3") == 0
+    own, _ = left_behind(tmp_path / "short" / "lenet-h200.csv.gz.partial")
+    assert record_all._earlier(tmp_path / "short", own) is None, "a recording is not earlier than itself"
+    assert recorded(tmp_path / "short", "--seconds", "60", "--earlier", str(tmp_path / "short"), "--suffix", "3") == 0
 
-    short, long = (left_behind(next((tmp_path / name).glob("*.partial")))[1] for name in ("short", "long"))
+    short, long = (left_behind(tmp_path / "short" / f"lenet-{name}.csv.gz.partial")[1] for name in ("h200", "3"))
     assert all(len(outcome["epoch_errors"]) == 3 for outcome in long.errors.values())
     for n, outcome in long.errors.items():
         assert outcome["epoch_seconds"] == short.errors[n]["epoch_seconds"]
