@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import copy
 import json
+import math
 import multiprocessing
 import os
 import shutil
@@ -79,6 +80,12 @@ class Recorded:
 
     def unread(self, n: int) -> list[int]:
         return [d for d in range(len(self.plan.deployments)) if (n, d) not in self.journal.readings]
+
+    def work(self, n: int) -> float:
+        """How long a training may take, in a unit of the system: its steps, more for a longer sequence."""
+        network = self.plan.networks[n]
+        steps = self.task.epochs(network) * _steps_of_epoch(self.task, network)
+        return steps * math.sqrt(int(network.get("sequence_length", 1)))
 
     def twins(self, n: int) -> Iterator[tuple[RecordingJournal, int]]:
         """The networks that run exactly like this one, each in its journal: they differ in how they are trained."""
@@ -201,7 +208,6 @@ def alone(task: Any, network: Mapping[str, Any], device: str) -> dict[str, Any]:
     """The time of an epoch, from that of a step, and of a test, with nothing else on the device."""
     import torch
 
-    from flexibo.systems.tasks.base import n_steps
     from flexibo.systems.training import seeded, step
 
     def finished() -> float:
@@ -231,14 +237,20 @@ def alone(task: Any, network: Mapping[str, Any], device: str) -> dict[str, Any]:
     with suppress(DesignError):
         task.error_percent(model, network, device)
     test_seconds = finished() - begin
-    batch_size = int(network["batch_size"]) if "batch_size" in network else task.settings.batch
-    epoch_seconds = n_steps(len(task.data.train), batch_size) * step_seconds
+    epoch_seconds = _steps_of_epoch(task, network) * step_seconds
     return {
         "epoch_seconds": epoch_seconds,
         "test_seconds": test_seconds,
         "training_seconds": task.epochs(network) * epoch_seconds + test_seconds,
         "timed_steps": n_done,
     }
+
+
+def _steps_of_epoch(task: Any, network: Mapping[str, Any]) -> int:
+    from flexibo.systems.tasks.base import n_steps
+
+    batch_size = int(network["batch_size"]) if "batch_size" in network else task.settings.batch
+    return n_steps(len(task.data.train), batch_size)
 
 
 def _attempted(measure: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
@@ -308,14 +320,14 @@ class Session:
     say: Say
 
     def train(self, jobs: int, share: float, started: float) -> None:
-        """Train networks, `jobs` at a time, the systems in turn, for at most a share of the time."""
-        count = max((len(one.plan.networks) for one in self.recorded.values()), default=0)
+        """Train networks, `jobs` at a time, the longest first, for at most a share of the time."""
         waiting = [
             (name, n)
-            for n in range(count)
             for name, one in self.recorded.items()
-            if n < len(one.plan.networks) and not one.is_trained(n)
-        ][::-1]
+            for n in range(len(one.plan.networks))
+            if not one.is_trained(n)
+        ]
+        waiting.sort(key=lambda item: -self.recorded[item[0]].work(item[1]))
         backlog = sum(bool(one.unread(n)) for one in self.recorded.values() for n in one.journal.errors)
         until = min(started + share * (self.end - started), self.end - backlog * READ_SECONDS)
         if not waiting or time.monotonic() > until:
@@ -327,15 +339,19 @@ class Session:
             self._train(children, waiting, until)
 
     def _train(self, children: Sequence[Child], waiting: list[Item], until: float) -> None:
-        longest: dict[str, float] = {}  # the longest training of each system so far, in seconds
+        slowest: dict[str, float] = {}  # the seconds per work of the slowest training of each system so far
         while True:
             now = time.monotonic()
             for child in children:
                 # What would not be finished in time is not started: a training that is cut off is lost.
-                fits = [item for item in waiting if now + longest.get(item[0], 0.0) < until]
-                if child.item is None and fits:
-                    waiting.remove(fits[-1])
-                    child.ask(fits[-1], fits[-1])
+                fits = (
+                    (name, n)
+                    for name, n in waiting
+                    if now + slowest.get(name, 0.0) * self.recorded[name].work(n) < until
+                )
+                if child.item is None and (item := next(fits, None)):
+                    waiting.remove(item)
+                    child.ask(item, item)
             busy = [child for child in children if child.item is not None]
             if not busy or now > min(until + GRACE_SECONDS, self.end):
                 self.say(f"{len(busy)} trainings were cut off, {len(waiting)} were not started")
@@ -343,8 +359,9 @@ class Session:
             ready = wait([child.pipe for child in busy], timeout=1.0)
             for child in busy:
                 if child.pipe in ready:
-                    name = child.item[0]
-                    longest[name] = max(longest.get(name, 0.0), self._keep_training(child))
+                    name, n = child.item
+                    slowness = self._keep_training(child) / self.recorded[name].work(n)
+                    slowest[name] = max(slowest.get(name, 0.0), slowness)
 
     def _keep_training(self, child: Child) -> float:
         """The seconds of the training; one that crashed is not kept, so that the next call tries it again."""

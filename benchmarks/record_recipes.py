@@ -93,11 +93,11 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
             | {"filter_size_middle": SIDES},
             OF_IMAGES,
         ),
-        "bert-imdb": Recipe("movie-reviews", None, 16, BERT, OF_TEXT),
+        "bert-imdb": Recipe("movie-reviews", None, 18, BERT, OF_TEXT),
         # 48 trainings of 35 s each if alone, 63 times a reading, from the epochs of 13 networks that were timed on an
         # H200: with 8 at a time 4.5 minutes, and the readings 2.5. Questions without an answer are left out: 4,826
         # questions are too few to learn which ones they are, and no network was better than never answering.
-        "bert-squad": Recipe("squad-answerable", None, 12, BERT, OF_TEXT),
+        "bert-squad": Recipe("squad-answerable", None, 12, {**BERT, "sequence_length": (32, 64, 128, 256)}, OF_TEXT),
         "deepspeech": Recipe(
             "digit-strings",
             2_000,
