@@ -84,7 +84,7 @@ class Recorded:
     def work(self, n: int) -> float:
         """How long a training may take, in a unit of the system: its steps, more for a longer sequence."""
         network = self.plan.networks[n]
-        steps = self.task.epochs(network) * _steps_of_epoch(self.task, network)
+        steps: int = self.task.epochs(network) * _steps_of_epoch(self.task, network)
         return steps * math.sqrt(int(network.get("sequence_length", 1)))
 
     def twins(self, n: int) -> Iterator[tuple[RecordingJournal, int]]:
