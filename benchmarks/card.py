@@ -11,7 +11,7 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 
 from flexibo.pareto import non_dominated
+from flexibo.results.chance import least_at_chance
 from flexibo.systems.catalogue import SYSTEMS
 from flexibo.systems.recorded import recorded_table
-from flexibo.systems.recording.table import RecordedTable, read_table
+from flexibo.systems.recording.table import RecordedTable, common_steps, read_table
 
 RANGES = {
     "error_percent": "error [%]",
@@ -69,11 +70,14 @@ class Card:
     cheap_trainings: int
     spreads: tuple[float, ...] = ()  # of the windows of each reading, as shares
     lost: tuple[float, ...] = ()  # by the precision of each deployment, in points of error
-    best: tuple[int, ...] = ()  # the networks for which each deployment takes the least energy
+    best: Counter[str] = field(default_factory=Counter)  # the networks for which each deployment takes the least energy
+    fastest: Counter[str] = field(default_factory=Counter)  # those for which each has the least latency
+    at_chance: int = 0  # networks that cannot be told from the best answer without learning
+    read: int = 0  # the combinations that differ in what runs; the others share a reading with one of them
     single: int = 0  # readings of one window, which have no spread
     call_spreads: tuple[float, ...] = ()  # of the times of single batches, as shares
-    epochs: int = 0  # of each training, if the error after each is known
-    swapped: tuple[float, ...] = ()  # after each epoch, the share of pairs of networks in another order than at the end
+    epochs: tuple[int, ...] = ()  # of the trainings, if the error after each is known
+    swapped: tuple[float, ...] = ()  # after each step, the share of pairs of networks in another order than at the end
 
 
 def card_of(name: str, table: RecordedTable) -> Card:
@@ -110,30 +114,49 @@ def card_of(name: str, table: RecordedTable) -> Card:
                 if row.get("deployed_error_percent") is not None
             )
         ),
-        best=_best_deployments(whole, table),
+        best=_best_deployments(whole, table, "energy_joules"),
+        fastest=_best_deployments(whole, table, "latency_ms"),
+        at_chance=sum(error >= _least_at_chance(table) for error in _known(networks.values(), "error_percent")),
+        read=len({_of(row, _running_options(table)) for row in table.rows}),
         single=sum(row.get("windows") == 1 for row in whole),
         call_spreads=tuple(sorted(_known(whole, "latency_spread"))),
-        epochs=len(table.curves[0]) if table.curves else 0,
+        epochs=tuple(sorted({len(curve) for curve in table.curves})),
         swapped=_swapped(table),
     )
 
 
-def _best_deployments(rows: Sequence[Mapping[str, Any]], table: RecordedTable) -> tuple[int, ...]:
-    """For each deployment, most often the best first, the number of networks for which it takes the least energy."""
+def _least_at_chance(table: RecordedTable) -> float:
+    """The smallest error that cannot be told from chance; infinite if chance is not known."""
+    settings = table.heading["settings"]
+    return (
+        least_at_chance(settings["chance_percent"], settings["test_examples"])
+        if "chance_percent" in settings
+        else math.inf
+    )
+
+
+def _running_options(table: RecordedTable) -> list[str]:
+    silent = table.heading.get("training_only", ())
+    return [option for option in (*table.network_options, *table.deployment_options) if option not in silent]
+
+
+def _best_deployments(rows: Sequence[Mapping[str, Any]], table: RecordedTable, column: str) -> Counter[str]:
+    """For each deployment, as text, the number of networks for which it has the least value in a column."""
     least: dict[Any, Mapping[str, Any]] = {}
     for row in rows:
         network = _of(row, table.network_options)
-        if network not in least or row["energy_joules"] < least[network]["energy_joules"]:
+        if network not in least or row[column] < least[network][column]:
             least[network] = row
-    counts = Counter(_of(row, table.deployment_options) for row in least.values())
-    return tuple(sorted(counts.values(), reverse=True))
+    varying = [option for option in table.deployment_options if len({row[option] for row in rows}) > 1]
+    return Counter(_plain({option: row[option] for option in varying}) for row in least.values())
 
 
 def _swapped(table: RecordedTable) -> tuple[float, ...]:
-    """After each epoch, the share of pairs of networks that change places until the end; ties are no pairs."""
-    if len({len(curve) for curve in table.curves}) != 1:
+    """After each step, the share of pairs of networks that change places until the end; ties are no pairs."""
+    curves = common_steps(table.curves) if table.curves else ()
+    if not curves:
         return ()
-    errors = np.array([[error for _, error in curve] for curve in table.curves])
+    errors = np.array([[error for _, error in curve] for curve in curves])
     first, second = np.triu_indices(len(errors), k=1)
     signs = np.sign(errors[first] - errors[second])  # (pairs, epochs)
     pairs = signs[signs[:, -1] != 0]
@@ -192,11 +215,36 @@ def _choices(card: Card) -> list[str]:
     chance = card.heading["settings"].get("chance_percent")
     if chance is None:
         return []
-    best = ", ".join(map(str, card.best))
+    at_chance = (
+        f"; {card.at_chance} of the {card.networks} networks are within two standard deviations of chance, or worse"
+        if card.at_chance
+        else ""
+    )
     return [
-        f"The deployment that takes the least energy is one of {len(card.best)}, for {best} networks.",
+        f"The deployment that takes the least energy is {_one_of(card.best)}; that with the least latency of a batch "
+        f"is {_one_of(card.fastest)}.",
         f"The best answer without learning has an error of {chance:.4g} %, the best network one of "
-        f"{card.ranges['error_percent'][0]:.4g} %.",
+        f"{card.ranges['error_percent'][0]:.4g} %{at_chance}.",
+        *_shared(card),
+    ]
+
+
+def _one_of(deployments: Counter[str]) -> str:
+    (often, _), *others = ranked = deployments.most_common()
+    if not others:
+        return f"the same for all networks ({often})"
+    counts = ", ".join(str(count) for _, count in ranked)
+    return f"one of {len(ranked)}, for {counts} networks (most often {often})"
+
+
+def _shared(card: Card) -> list[str]:
+    """Which networks run alike."""
+    readings = card.networks * card.deployments
+    if card.read == readings:
+        return []
+    return [
+        f"Networks that differ only in {', '.join(card.heading['training_only'])} run alike and share their readings: "
+        f"{card.read} of the {readings} were made."
     ]
 
 
@@ -204,25 +252,31 @@ def _curves(card: Card) -> list[str]:
     """How much an unfinished training says."""
     if not card.swapped:
         return []
-    thirds = [max(1, round(share * card.epochs)) for share in (1 / 3, 2 / 3)]
-    shares = [f"{100 * card.swapped[epoch - 1]:.0f} % after {epoch} epochs" for epoch in thirds]
+    n_steps = len(card.swapped)
+    thirds = [max(1, round(share * n_steps)) for share in (1 / 3, 2 / 3)]
+    if len(card.epochs) == 1:
+        length = f"Each training has {n_steps} epochs"
+        when = ["the first epoch", *(f"{step} epochs" for step in thirds)]
+    else:
+        length = f"A training has {' or '.join(map(str, card.epochs))} epochs, an option of the network"
+        when = [f"{step}/{n_steps} of each training" for step in (1, *thirds)]
+    shares = [f"{100 * card.swapped[step - 1]:.0f} % after" for step in (1, *thirds)]
     return [
-        f"Each training has {card.epochs} epochs, and the error after each is in the table's heading. Of all pairs of "
-        f"networks, those in the other order than at the end are {100 * card.swapped[0]:.0f} % after the first epoch, "
-        f"{shares[0]} and {shares[1]}."
+        f"{length}, and the error after each is in the table's heading. Of all pairs of networks, those in the other "
+        f"order than at the end are {shares[0]} {when[0]}, {shares[1]} {when[1]} and {shares[2]} {when[2]}."
     ]
 
 
 def _doubts(card: Card) -> list[str]:
     """How far the figures can be trusted."""
     least, middle, most = card.pace
-    share = card.ranges["error_percent"][1] / 100
+    what, share = _examples(card), card.ranges["error_percent"][1] / 100
     deviation = 100 * math.sqrt(share * (1 - share) / card.heading["settings"]["test_examples"])
     doubts = [
         f"While energy is read, a batch takes {middle:.2f} times its latency in the median, {least:.2f} to {most:.2f} "
         "times.",
-        f"The choice of held-out {_examples(card)} alone gives the median error a standard deviation of "
-        f"{deviation:.2f} points.",
+        f"The choice of held-out {what} alone gives the median error a standard deviation of "
+        f"{'' if what in ('images', 'texts') else 'at most about '}{deviation:.2f} points.",
     ]
     if card.noise:
         middle, ninth, most = (100 * float(np.quantile(card.noise, share)) for share in (0.5, 0.9, 1.0))

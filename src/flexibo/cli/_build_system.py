@@ -33,7 +33,10 @@ class BuiltSystem:
 
 def recorded_table(name: str) -> BuiltSystem:
     system = recorded_system(name)
-    return BuiltSystem(system, {"system": system.name, "recorded": True})  # the table: a system may get a second one
+    origin: dict[str, Any] = {"system": system.name, "recorded": True}  # the table: a system may get a second one
+    if system.chance is not None:
+        origin[CHANCE] = chance_level(ERROR, *system.chance)
+    return BuiltSystem(system, origin)
 
 
 def demo_system() -> BuiltSystem:

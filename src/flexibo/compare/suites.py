@@ -153,7 +153,7 @@ DEVELOPMENT_PROBLEMS = (
 
 STEPS_PROBLEMS = (
     *(lcbench.FAMILY.full_name({"task": task.number}) for task in lcbench.JUDGE),
-    *("resnet-h200-curves", "mobilenet-h200-curves", "xception-h200-curves"),
+    *("resnet-h200-curves", "mobilenet-h200-curves", "xception-h200-curves", "bert-squad-h200-curves"),
     "nb201-imagenet-proxy",
     *("crossing-curves", "crossing-curves:function=3", "noise-proxy", "noise-proxy:function=3"),
 )
@@ -161,7 +161,7 @@ STEPS_PROBLEMS = (
 
 STEPS_DEVELOPMENT_PROBLEMS = (
     *(lcbench.FAMILY.full_name({"task": task.number}) for task in lcbench.DEVELOPMENT),
-    *("lenet-h200-curves", "squeezenet-h200-curves"),
+    *("lenet-h200-curves", "squeezenet-h200-curves", "bert-imdb-h200-curves"),
     "nb201-cifar100-proxy",
     *("clear-curves:function=2", "crossing-curves:function=2", "noise-proxy:function=2"),
 )
@@ -199,7 +199,7 @@ SUITES: dict[str, Suite] = {
         first_seed=1000,
     ),
     "steps": Suite(
-        "18 problems whose expensive objective has steps or a proxy, 10 seeds; rivals that stop early.",
+        "19 problems whose expensive objective has steps or a proxy, 10 seeds; rivals that stop early.",
         STEPS_PROBLEMS,
         ("flexibo/steps", "flexibo"),
         ("optuna-tpe", "optuna-gp", *STEP_RIVALS),
@@ -210,7 +210,7 @@ SUITES: dict[str, Suite] = {
         money=MoneyGoal("flexibo", must=0.6, aim=0.33),
     ),
     "steps-development": Suite(
-        "18 problems with steps or a proxy that the suite steps does not have, for tuning; 10 seeds from 1000.",
+        "19 problems with steps or a proxy that the suite steps does not have, for tuning; 10 seeds from 1000.",
         STEPS_DEVELOPMENT_PROBLEMS,
         ("flexibo/steps", "flexibo"),
         (),

@@ -48,8 +48,8 @@ def chance_sentence(history: History, rows: Sequence[DesignRow]) -> str:
     some = f"{n_at_chance} of {len(rows)} confirmed designs are not"
     return (
         f"{'No confirmed design is' if n_at_chance == len(rows) else some} better than chance: an answer without "
-        f"learning has {name} {format_number(percent)} on these {examples:,} held-out examples. Train on more examples "
-        "or for more epochs."
+        f"learning has {name} {format_number(percent)} on these {examples:,} held-out examples."
+        f"{'' if history.origin.get('recorded') else ' Train on more examples or for more epochs.'}"
     )
 
 

@@ -27,6 +27,8 @@ class System:
         notes: Notes for reports, such as how an objective is measured on this machine.
         identity: Identifies what decides the values besides the design; values of systems that differ in it must not
             be mixed.
+        chance: The error in percent of the best answer without learning, and the number of held-out examples that it
+            is known from; None if they are not known.
     """
 
     name: str
@@ -35,6 +37,7 @@ class System:
     functions: Mapping[str, Measure]
     notes: tuple[str, ...] = ()
     identity: str = ""
+    chance: tuple[float, int] | None = None
 
     def __post_init__(self) -> None:
         names = {objective.name for objective in self.objectives if objective.measured_with is None}

@@ -113,9 +113,35 @@ def test_a_card_of_a_table_with_curves_says_how_often_networks_change_places() -
     curves = {"epoch_errors": errors, "epoch_seconds": [1.0] * 3, "test_seconds": [0.1] * 3}
     rows = tuple({**one, "windows": 1 + one["batch"] // 16, "latency_spread": 0.02} for one in ROWS)
     card = card_of("lenet-x", RecordedTable({**HEADING, **curves}, rows))
-    assert (card.epochs, card.swapped) == (3, pytest.approx((1 / 3, 0, 0)))
+    assert (card.epochs, card.swapped) == ((3,), pytest.approx((1 / 3, 0, 0)))
     text = text_of(card)
     assert re.search(r"3 epochs.* 33 % after the first epoch, 33 % after 1 epochs and 0 % after 2 epochs", text)
     assert re.search(r"single batches .*2\.0 % of their latency", text)
     assert re.search(r"2 of the \d+ readings have one window", text)
     assert "epochs" not in text_of(card_of("lenet-x", RecordedTable(HEADING, ROWS)))
+
+
+def test_trainings_of_different_lengths_are_compared_after_equal_shares_of_them() -> None:
+    errors = [[30.0, 10.0], [40.0, 20.0, 30.0, 20.0], [50.0, 30.0]]  # the second is better than the first at half time
+    curves = {"epoch_errors": errors, "epoch_seconds": [1.0] * 3, "test_seconds": [0.1] * 3}
+    card = card_of("lenet-x", RecordedTable({**HEADING, **curves}, ROWS))
+    assert (card.epochs, card.swapped) == ((2, 4), pytest.approx((1 / 3, 0)))
+    assert re.search(r"2 or 4 epochs.* 33 % after 1/2 of each training", text_of(card))
+
+
+def test_a_card_says_which_deployment_is_best_how_often_and_how_many_networks_are_at_chance() -> None:
+    settings = {**HEADING["settings"], "chance_percent": 31.0}
+    rows = tuple({**one, "latency_ms": 1.0 + ((one["batch"] == 1) is (one["filters"] == 32))} for one in ROWS[:4])
+    text = text_of(card_of("lenet-x", RecordedTable({**HEADING, "settings": settings}, rows)))
+    assert "least energy is the same for all networks (batch 16)" in text
+    assert re.search(r"latency of a batch is one of 2, for 1, 1 networks \(most often batch 1\)", text)
+    assert re.search(r"error of 31 %, the best network one of 20 %; 1 of the 2 networks are within two standard", text)
+    assert "share their readings" not in text
+
+
+def test_a_card_says_which_networks_share_their_readings() -> None:
+    settings = {**HEADING["settings"], "chance_percent": 90.0}
+    heading = {**HEADING, "settings": settings, "training_only": ["filters"]}
+    text = text_of(card_of("lenet-x", RecordedTable(heading, ROWS[:4])))
+    assert re.search(r"differ only in filters .*: 2 of the 4 were made", text)
+    assert "standard deviations of chance" not in text

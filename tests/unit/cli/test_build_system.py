@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
@@ -18,10 +19,11 @@ from tests.command_line import (
 )
 
 from flexibo import Study
-from flexibo.cli._build_system import build_system
+from flexibo.cli._build_system import build_system, recorded_table
 from flexibo.hardware import MeterError
 from flexibo.storage import stored_studies
 from flexibo.systems import catalogue
+from flexibo.systems.base import System
 from flexibo.systems.platforms import LinuxCpu
 
 TINY = {"filters_1": (16, 32)} | {
@@ -159,3 +161,12 @@ class TestSplitBetweenMachines:
         assert mentions(refusal(*training, "--limit", "30"), "limit")
         good(*training)
         good("resume", "--data", data, "--budget", "2s")
+
+
+@pytest.mark.parametrize("chance", [None, (50.0, 400)])
+def test_a_replayed_table_says_what_chance_is_if_it_is_known(
+    toy: System, monkeypatch: pytest.MonkeyPatch, chance: tuple[float, int] | None
+) -> None:
+    monkeypatch.setattr("flexibo.cli._build_system.recorded_system", lambda name: replace(toy, chance=chance))
+    expected = chance and {"objective": "error_percent", "percent": 50.0, "examples": 400}
+    assert recorded_table("toy").origin.get("chance") == expected

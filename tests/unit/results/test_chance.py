@@ -55,6 +55,13 @@ def test_nothing_is_said_where_nothing_is_known_of_chance(level: Any) -> None:
     assert chance_sentence(study.history, study.front()) == ""
 
 
+@pytest.mark.parametrize("recorded", [True, False])
+def test_a_front_of_a_recorded_table_says_nothing_of_longer_trainings(recorded: bool) -> None:
+    origin = {CHANCE: chance_level("error_percent", 90.0, 100), "recorded": recorded}
+    study = study_of([95.0], origin)
+    assert ("more epochs" in chance_sentence(study.history, study.front())) is not recorded
+
+
 def test_few_examples_tell_less() -> None:
     assert least_at_chance(50.0, 100) == 40.0
     assert least_at_chance(100.0, 10) == 100.0

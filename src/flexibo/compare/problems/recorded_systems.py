@@ -4,8 +4,9 @@ Training and readings cost their recorded time. Rows with a failed measurement a
 The error depends on the options of the network only: it is paid for once per network. Designs that differ only in
 options of the training share their readings, and have the median of them. Latency and energy are of one reading.
 
-A table with the error after every epoch makes a problem with steps. Going on from an epoch costs the epochs between;
-that a training which stops is tested once more, in milliseconds, is neglected.
+A table with the error after every epoch makes a problem with steps: epochs, or shares of a training if their number is
+an option of the network. Going on from a step costs the epochs between; that a training which stops is tested once
+more, in milliseconds, is neglected.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from flexibo.pareto import hypervolume
 from flexibo.space import Space
 from flexibo.systems.base import System
 from flexibo.systems.recorded import FOLDER, newest_recording, recorded_table, recordings
-from flexibo.systems.recording.table import RecordedTable
+from flexibo.systems.recording.table import RecordedTable, common_steps
 
 ERROR, ENERGY, LATENCY = "error_percent", "energy_millijoules", "latency_ms"
 COLUMNS = {ERROR: ("error_percent", 1.0), ENERGY: ("energy_joules", 1000.0), LATENCY: ("latency_ms", 1.0)}
@@ -95,7 +96,9 @@ def recorded_system(system: str, *, folder: Path = FOLDER) -> System:
         *([f"It is the newest table of {system}; for an older one: {_commands(others)}."] if others else []),
         "Nothing is measured now: values and costs are the recorded ones.",
     )
-    return System(name, problem.space, problem.objectives, functions, notes)
+    settings = replay.table.heading["settings"]  # of version 0.1, they say nothing of chance
+    chance = (settings["chance_percent"], settings["test_examples"]) if "chance_percent" in settings else None
+    return System(name, problem.space, problem.objectives, functions, notes, chance=chance)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,16 +143,15 @@ class _Replay:
         return Lookup.of(pool, _medians(bars, [readings, readings]))
 
     def curves(self) -> dict[str, Curve]:
-        """The error after each epoch, if every network was trained for the same number of them."""
+        """The error after each step, if every network has the same number of them."""
         networks = dict.fromkeys(self._network(row) for row in self.table.rows)
         known = dict(zip(networks, self.table.curves, strict=True)) if self.table.curves else {}
-        curves = [known.get(self._network(row), ()) for row in self.rows]
-        lengths = {len(curve) for curve in curves}
-        if len(lengths) > 1 or not max(lengths):
+        curves = common_steps([known.get(self._network(row), ()) for row in self.rows])
+        if not curves:
             return {}
         seconds, errors = np.moveaxis(np.array(curves), 2, 0)
         pool = self.space.enumerate()
-        return {ERROR: Curve(max(lengths), Lookup.of(pool, errors), Lookup.of(pool, seconds))}
+        return {ERROR: Curve(len(curves[0]), Lookup.of(pool, errors), Lookup.of(pool, seconds))}
 
     def _network(self, row: Mapping[str, Any]) -> tuple[Any, ...]:
         return tuple(row[option] for option in self.table.network_options)

@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import math
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,6 +34,10 @@ FURTHER = (  # columns that older tables do not have; empty ones are left out
 )
 
 
+Curve = tuple[tuple[float, float], ...]
+"""Seconds up to each step of a training, and the error after it."""
+
+
 @dataclass(frozen=True, slots=True)
 class RecordedTable:
     """A measured grid of networks and deployments."""
@@ -51,7 +56,7 @@ class RecordedTable:
         return tuple(self.heading["deployment_options"])
 
     @property
-    def curves(self) -> tuple[tuple[tuple[float, float], ...], ...]:
+    def curves(self) -> tuple[Curve, ...]:
         """The learning curve of each network, in the order of the rows: seconds up to an epoch, error after it.
 
         The seconds are those of the epochs so far and of one test. Empty if the errors after each epoch were not kept.
@@ -61,6 +66,22 @@ class RecordedTable:
             tuple((seconds * epoch + test, error) for epoch, error in enumerate(errors or (), 1))
             for errors, seconds, test in zip(*kept, strict=True)
         )
+
+
+def common_steps(curves: Sequence[Curve]) -> tuple[Curve, ...]:
+    """Learning curves with equally many steps: epochs, or shares of a training where their number differs.
+
+    Trainings of 8 and 32 epochs have eight steps, of one and of four epochs. Empty if a curve is, or if the numbers of
+    epochs have no common divisor.
+
+    >>> common_steps([((1.0, 50.0), (2.0, 40.0)), ((3.0, 60.0), (6.0, 50.0), (9.0, 40.0), (12.0, 30.0))])
+    (((1.0, 50.0), (2.0, 40.0)), ((6.0, 50.0), (12.0, 30.0)))
+    """
+    lengths = {len(curve) for curve in curves}
+    steps = math.gcd(*lengths)
+    if 0 in lengths or (steps == 1 and len(lengths) > 1):
+        return ()
+    return tuple(curve[len(curve) // steps - 1 :: len(curve) // steps] for curve in curves)
 
 
 def write_table(path: Path, table: RecordedTable) -> None:

@@ -167,8 +167,19 @@ def test_a_table_with_the_error_after_each_epoch_is_paid_for_epoch_by_epoch(tmp_
     assert (last.values, last.cost) == ({"error_percent": 40.0}, 20.0)
 
 
+def test_steps_of_trainings_of_different_lengths_are_shares_of_them(tmp_path: Path) -> None:
+    found = with_curves(tmp_path, [[80.0, 60.0], [90.0, 70.0, 50.0, 40.0]])
+    assert (found.group, found.curves["error_percent"].steps) == ("curves", 2)
+    metered, design = MeteredProblem(found, seed=0), {"batch_size": 12, "precision": "bf16"}
+    first = metered.measure(design, "error_percent", 1)
+    assert (first.values, first.cost) == ({"error_percent": 70.0}, 41.0)
+    assert metered.measure({**design, "batch_size": 6}, "error_percent", 1).values == {"error_percent": 80.0}
+    last = metered.measure(design, "error_percent")
+    assert (last.values, last.cost) == ({"error_percent": 40.0}, 40.0)
+
+
 @pytest.mark.parametrize("other", [None, [90.0, 50.0, 40.0]])
-def test_trainings_of_different_lengths_are_no_steps(tmp_path: Path, other: list[float] | None) -> None:
+def test_trainings_without_common_steps_have_none(tmp_path: Path, other: list[float] | None) -> None:
     found = with_curves(tmp_path, [[80.0, 60.0], other])
     assert (found.curves, found.group) == ({}, "recorded")
 
@@ -184,6 +195,13 @@ def test_a_system_replays_its_newest_table_and_says_which_others_there_are(tmp_p
     assert system.name == "bert-imdb-h200-curves"
     assert any("flexibo run bert-imdb-h200 --recorded" in note for note in system.notes)
     assert recorded_system("bert-imdb-h200", folder=tmp_path).name == "bert-imdb-h200"
+
+
+@pytest.mark.parametrize(("system", "expected"), [("bert-squad", (91.6, 629)), ("lenet-h200", None)])
+def test_a_recorded_system_knows_what_chance_is_if_its_table_does(
+    system: str, expected: tuple[float, int] | None
+) -> None:
+    assert recorded_system(system).chance == (expected and pytest.approx(expected, rel=1e-3))
 
 
 def test_an_energy_has_the_error_bar_of_its_windows(tmp_path: Path) -> None:
