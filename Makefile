@@ -93,7 +93,7 @@ docs: $(STAMPS)/test  ## the documentation as pages: build/docs/index.html
 wheel: $(STAMPS)/test  ## build a wheel and use it in an empty environment
 	BIN=$(BIN) $(CPU) $@ sh tests/wheel.sh
 
-pythons: $(STAMPS)/pythons  ## contracts, laws, golden questions and command line on the oldest and newest Python installed
+pythons: $(STAMPS)/pythons  ## contracts, laws, golden questions, examples, commands on the oldest and newest Python installed
 	BIN=$(BIN) $(CPU) $@ sh tests/pythons.sh
 
 oldest newest: $(STAMPS)/pythons

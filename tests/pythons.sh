@@ -1,9 +1,9 @@
 #!/bin/sh
-# Run contracts, laws, golden questions and the command line on the oldest and the newest supported Python that is
-# installed, unless it is the current one. The other tests depend on the Python version through these parts only. On the
-# newest, of the command line only its help, the demo, a study file and a system are run: what it may lack is in imports.
-# Variants of a test, which run the same code with other numbers, are left out (of the command line all but the first case
-# of a test), as is what only reads the sources of tests; laws are tried with few examples.
+# Run contracts, laws, golden questions, the examples of every module and the command line on the oldest and the newest
+# supported Python that is installed, unless it is the current one. The other tests depend on the Python version through
+# these parts only; what the oldest lacks is found by mypy, too. Variants of a test, which run the same code with other
+# numbers, are left out (of the command line all but the first test of each class and file, and the help of all
+# commands), as is what only reads the sources of tests; laws are tried with few examples.
 # pythons.sh --install: only make their environments. pythons.sh oldest, pythons.sh newest: only this one of the two.
 set -eu
 only="${1:-}"
@@ -33,11 +33,10 @@ tested() {
     cp constraints.txt pyproject.toml "$env/"
   fi
   [ "$only" != --install ] || return 0
-  cli="tests/unit/cli"
-  [ "$1" != "$newest" ] || cli="$cli/test_help.py $cli/test_demo.py $cli/test_run_file.py $cli/test_run_system.py"
   sh tests/again.sh "$env/bin/python" -c "$run" -q -m "not slow and not long and not variant" \
     --hypothesis-profile=few \
-    -o cache_dir="$env/.pytest_cache" --ignore=tests/contracts/test_tests.py tests/contracts tests/laws tests/golden $cli
+    -o cache_dir="$env/.pytest_cache" --ignore=tests/contracts/test_tests.py \
+    src tests/contracts tests/laws tests/golden tests/unit/cli
 }
 
 # Side by side, each on its own core. A shell lets its background jobs ignore Ctrl-C, which some tests send to themselves.

@@ -27,14 +27,15 @@ from flexibo.systems.base import System
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of the cases of one test other Pythons run the first, and the help of every command."""
+    """Other Pythons run the first test of every class and file, without variants, and the help of every command."""
     seen: set[str] = set()
     for item in items:
         if item.path.parent == Path(__file__).parent and item.path.name != "test_help.py":
-            name = item.nodeid.partition("[")[0]
-            if name in seen:
+            place = item.nodeid.partition("[")[0].rpartition("::")[0]
+            if place in seen:
                 item.add_marker("variant")
-            seen.add(name)
+            elif not any(map(item.get_closest_marker, ("slow", "long", "torch"))):
+                seen.add(place)
 
 
 @pytest.fixture(autouse=True, scope="module")
