@@ -131,7 +131,7 @@ def test_what_the_first_call_says_of_its_design_is_a_failure(error: Exception) -
             raise error
         return FUNCTIONS["b"](design)
 
-    study = opened(None, budget=60)
+    study = opened(None, budget=60, stop={"max_evaluations": 6})
     study.run({"a": FUNCTIONS["a"], "b": fragile})
     assert study.history.failed_attempts["b"] == 1
 
