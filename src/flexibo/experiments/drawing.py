@@ -40,6 +40,8 @@ INK, FAINT, TARGET = "#000000", "#999999", "#F0E442"
 PANEL = (3.6, 2.7)
 """Inches of one panel."""
 
+MOST_COLUMNS = 4
+"""With more problems, a figure is tall instead of wide."""
 FLOOR = 1e-4
 """Errors below this are drawn here: the scale is logarithmic."""
 STEPS = 201
@@ -65,6 +67,23 @@ def panels(rows: int, columns: int, *, panel: tuple[float, float] = PANEL) -> tu
         ax.spines[["top", "right"]].set_visible(False)
         ax.tick_params(labelsize="small")
     return figure, grid.tolist()
+
+
+def problem_panels(kinds: int, n: int, *, panel: tuple[float, float] = PANEL) -> tuple[Figure, list[list[Axes]]]:
+    """An empty figure with axes by kind and problem: a column for each of n problems.
+
+    With many problems it has a row for each of them; if there is only one kind, rows of several.
+    """
+    if n <= MOST_COLUMNS:
+        return panels(kinds, n, panel=panel)
+    if kinds > 1:
+        figure, grid = panels(n, kinds, panel=panel)
+        return figure, [list(column) for column in zip(*grid, strict=True)]
+    figure, grid = panels(-(-n // MOST_COLUMNS), MOST_COLUMNS, panel=panel)
+    every = [ax for row in grid for ax in row]
+    for ax in every[n:]:
+        ax.remove()
+    return figure, [every[:n]]
 
 
 def legend_below(figure: Figure, ax: Axes, *, more: Sequence[Any] = ()) -> None:
@@ -128,7 +147,7 @@ def log_scale(ax: Axes, which: Literal["x", "y"]) -> None:
 
 
 def errors(repeats: Sequence[Repeat], *, extra: Sequence[str] = (), confirmed: bool = False) -> Any:
-    """Hypervolume error against iterations, log cost and real cost: a column per problem.
+    """Hypervolume error against iterations, log cost and real cost of each problem.
 
     It is that of the reported designs or of those that were measured completely. Lines are means over the repeats,
     bands their standard errors if there are few methods; `extra` methods, which are not in the paper, have dashed
@@ -136,7 +155,7 @@ def errors(repeats: Sequence[Repeat], *, extra: Sequence[str] = (), confirmed: b
     """
     names = problems_of(repeats)
     banded = len(methods_of(repeats)) <= MOST_BANDS
-    figure, grid = panels(len(AXES), len(names))
+    figure, grid = problem_panels(len(AXES), len(names))
     for axis, row in zip(AXES, grid, strict=True):
         for problem, ax in zip(names, row, strict=True):
             own = of_problem(repeats, problem)
@@ -216,7 +235,7 @@ def _end(repeats: Sequence[Repeat], axis: CostAxis) -> float:
 def fronts(repeats: Sequence[Repeat], problems: Mapping[str, Problem]) -> Any:
     """The true values of the reported designs of the first repeat, with the true front and the target region."""
     names = [name for name in problems_of(repeats) if len(problems[name].objectives) == 2]
-    figure, grid = panels(1, max(1, len(names)), panel=(4.0, 3.4))
+    figure, grid = problem_panels(1, max(1, len(names)), panel=(4.0, 3.4))
     for name, ax in zip(names, grid[0], strict=False):
         problem, own = problems[name], of_problem(repeats, name)
         draw_truth(ax, problem)
@@ -266,7 +285,7 @@ def frame(ax: Axes, problem: Problem, values: FloatArray) -> None:
 def behaviour(repeats: Sequence[Repeat]) -> Any:
     """Evaluations per objective, and the change of the volume of the Pareto region per evaluation."""
     names = problems_of(repeats)
-    figure, grid = panels(2, len(names))
+    figure, grid = problem_panels(2, len(names))
     for k, problem in enumerate(names):
         own = of_problem(repeats, problem)
         _counts(grid[0][k], own)
@@ -325,7 +344,7 @@ def _shares(repeat: Repeat) -> list[float]:
 def resources(repeats: Sequence[Repeat], limits: Mapping[str, float]) -> Any:
     """What the first repeat of each method measured when, coloured by cost, pale beyond equal real cost."""
     names, methods = problems_of(repeats), methods_of(repeats)
-    figure, grid = panels(1, len(names), panel=(4.4, 0.5 * len(methods) + 0.8))
+    figure, grid = problem_panels(1, len(names), panel=(4.4, 0.5 * len(methods) + 0.8))
     from matplotlib.colors import LogNorm
     from matplotlib.patches import Patch
 

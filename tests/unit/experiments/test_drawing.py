@@ -13,7 +13,7 @@ from tests.unit.experiments.made_repeats import made_up, problem, twice
 from flexibo import Objective
 from flexibo.errors import MissingExtraError
 from flexibo.experiments import drawing
-from flexibo.experiments.drawing import FLOOR, STYLES, label, panels
+from flexibo.experiments.drawing import FLOOR, STYLES, label, panels, problem_panels
 from flexibo.experiments.measures import AXES
 
 pytest.importorskip("matplotlib")
@@ -46,6 +46,16 @@ def test_a_figure_without_matplotlib_names_the_extra(monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(MissingExtraError, match=r"matplotlib.*flexibo\[plot\]"):
         panels(1, 1)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "n", "shape"), [(1, 3, (1, 3)), (3, 4, (3, 4)), (3, 8, (8, 3)), (1, 8, (2, 4)), (1, 5, (2, 4))]
+)
+def test_a_figure_of_many_problems_is_tall_instead_of_wide(kinds: int, n: int, shape: tuple[int, int]) -> None:
+    figure, grid = problem_panels(kinds, n)
+    assert [len(row) for row in grid] == [n] * kinds
+    assert len(figure.axes) == kinds * n
+    assert grid[0][0].get_subplotspec().get_gridspec().get_geometry() == shape
 
 
 def test_numbers_along_a_logarithmic_axis_do_not_overlap() -> None:
