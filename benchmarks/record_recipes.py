@@ -7,7 +7,8 @@ once, so a narrow network, which waits for its kernels to start, prefers another
 
 The price of a training should be 50 to 150 times that of a reading in the mean. A reading lasts 0.4 s at least: its
 first call, 0.1 s of warm-up, the wait for a step of NVML's counter and two steps of 0.1 s, so it can hardly be shorter.
-The lengths of trainings follow from 13 to 17 networks of each system that were timed: they make 50 to 58 readings.
+The lengths of trainings follow from 13 to 17 networks of each system that were timed: they should make 50 to 58
+readings, and made 40 to 52; those of DeepSpeech, whose number of epochs is an option, made 28 (docs/recorded.md).
 """
 
 from __future__ import annotations
