@@ -26,7 +26,7 @@ collect_ignore_glob += [f"src/flexibo/integrations/{name}.py" for name in TRACKE
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Collects tests without looking for garbage, of which there is little: it took a fifth of the time."""
+    """Collects tests without looking for garbage, of which there is little."""
     gc.disable()
     try:
         return (yield)

@@ -18,7 +18,7 @@ from flexibo.compare.runs import Allowance
 from flexibo.compare.suites import Suite
 
 PROBLEMS = ("branin-currin:ratio=10", "zdt1:finite")
-METHODS = ("random-coupled", "sobol", "random")
+METHODS = ("random-coupled", "random")
 SEEDS = 2
 SUITE = Suite("", PROBLEMS, METHODS, (), SEEDS, Allowance(n_initial=4, budget=1.0))
 
