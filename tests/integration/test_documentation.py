@@ -56,7 +56,6 @@ SAYS = {
 }
 """What running a page must print, where that is worth a check."""
 LESS = {
-    "compare.md": {"in range(10)": "in range(2)"},
     "howto/dask-and-ray.md": {"budget=200": "budget=100"},
     "howto/proxies.md": {"budget=9000": "budget=4500"},
     "howto/scikit-learn.md": {"(2, 60)": "(2, 6)", "n_iter=20": "n_iter=3", "budget=1.0": "budget=0.1"},
