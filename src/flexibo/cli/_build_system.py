@@ -17,7 +17,6 @@ from flexibo.systems.base import System
 from flexibo.systems.build import SystemRequest, build_runner
 from flexibo.systems.catalogue import find_system
 from flexibo.systems.dnn import ERROR, dnn_system, reads_energy, trains
-from flexibo.systems.recorded import recordings
 
 Value = TypeVar("Value", str, int, float, list)  # type: ignore[type-arg]  # JSON says no more
 IN_PRECISION = "error_in_precision"  # stored if errors are those of the deployed precision, as since version 0.2
@@ -61,7 +60,7 @@ def system_request(
     platform = options.platform or (_stored(origin, "platform", str) if reads_energy(only) else "")
     return SystemRequest(
         name,
-        options.data_folder(trains=trains(only), is_recorded=not origin and bool(recordings(name))),
+        options.data_folder(trains=trains(only), is_recorded=not origin),
         platform=platform or "auto",
         dataset=options.dataset or _stored(origin, "dataset", str) or "",
         limit=options.limit or _stored(origin, "limit", int),

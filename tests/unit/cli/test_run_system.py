@@ -124,7 +124,6 @@ def test_data_must_be_named_and_be_there(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.delenv("FLEXIBO_DATA", raising=False)
     for arguments, facts in (
         (["run", "lenet"], ["--data FOLDER", "FLEXIBO_DATA", "--recorded"]),
-        (["run", "deepspeech"], ["--data FOLDER", "FLEXIBO_DATA"]),
         (["run", "lenet-h200"], ["'lenet-h200'", "--recorded"]),
         (["run", "lenet", "--data", tmp_path / "none"], [tmp_path / "none", "--data"]),
         (["record", "lenet", "--out", "t.csv.gz"], ["--data FOLDER", "FLEXIBO_DATA"]),
@@ -134,4 +133,3 @@ def test_data_must_be_named_and_be_there(tmp_path: Path, monkeypatch: pytest.Mon
         (["run", "digits", "--recorded"], ["recorded table", "'digits'"]),
     ):
         assert mentions(refusal(*arguments), *facts)
-    assert "--recorded" not in refusal("run", "deepspeech")
