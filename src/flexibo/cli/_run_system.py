@@ -72,7 +72,7 @@ def run_system(
         study = _open_study(built, given)
     set_budget(study, given, quiet=quiet)
     url = _url(built.system, given)
-    again = {"--data": options.data, "--only": list(execution.only), "--executor": execution.executor}
+    again = {"--data": _folder(options, built), "--only": list(execution.only), "--executor": execution.executor}
     command = partial(resume_command, url, given.name)
     chosen = picture or _default_picture(built, url)
     about = Report.before(study, url, command, again, chosen, json=json, detail=detail)
@@ -102,11 +102,16 @@ def resume_system(
     quiet = json or detail is Detail.QUIET
     set_budget(study, given, quiet=quiet)
     add_stop_rules(study, given, quiet=quiet)
-    again = {"--data": options.data, "--only": list(execution.only)}
+    again = {"--data": _folder(options, built), "--only": list(execution.only)}
     command = partial(resume_command, url, given.name)
     picture, is_confirming = _default_picture(built, url), confirming is not None
     about = Report.before(study, url, command, again, picture, json=json, detail=detail, is_confirming=is_confirming)
     _measure_and_report(study, built.system, execution, executor, about, confirming)
+
+
+def _folder(options: SystemOptions, built: BuiltSystem) -> Path | None:
+    """The folder with the training data, which FLEXIBO_DATA may have named; a recorded table needs none."""
+    return None if built.origin.get("recorded") else options.data
 
 
 def _open_study(built: BuiltSystem, given: StudyOptions) -> Study:

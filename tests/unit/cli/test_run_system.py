@@ -35,6 +35,13 @@ class TestRunAndResume:
         study.refresh()
         assert study.budget == 100
 
+    def test_a_replay_needs_no_data_to_go_on(
+        self, toy: System, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("FLEXIBO_DATA", str(tmp_path))
+        assert "--data" not in good("run", "toy", "--recorded", "--method", "random", "--budget", "80s")
+        assert "--data" not in good("resume", "--budget", "90s")
+
     def test_run_and_resume_draw_the_same_picture_named_after_the_table(self, toy: System) -> None:
         picture = Path("toy-table.png")
         assert picture.name in good("run", "toy", "--recorded", "--method", "random", "--budget", "80s")
