@@ -127,6 +127,6 @@ def test_an_own_program_has_a_confirmed_front_within_ten_minutes(folder: Path) -
     assert "Trying" not in shown[1]
     assert "Confirmed front" in shown[-1]
     with Study.load("sqlite:///pack.db") as stored:
-        assert len(stored.front()) > 1
+        assert stored.front()  # one design, if it happens to be the quickest and the smallest
         assert all(stored.history.count(j) > 3 for j in range(2))
     assert time.monotonic() - start < TEN_MINUTES
