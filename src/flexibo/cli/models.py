@@ -52,6 +52,8 @@ def models(
     row = _row(what or [])
     study = study_copy(storage_url(storage), name or None).study
     origin = study.history.origin
+    if origin.get("recorded"):
+        raise InvalidValueError("The study replays a recorded table: nothing is trained, so it has no models.")
     if not origin.get("training"):
         raise InvalidValueError("The study is not of one of the paper's systems that train networks: it has no models.")
     system = find_system(str(origin["system"]))

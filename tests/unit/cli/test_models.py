@@ -63,3 +63,9 @@ def test_what_is_not_there_is_one_sentence_and_says_who_may_have_it(network_stud
 
 def test_a_study_without_networks_has_no_models(study: Study) -> None:
     assert mentions(refusal("models"), "not of one of the paper's systems")
+
+
+def test_a_study_of_a_recorded_table_has_no_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    good("run", "resnet", "--recorded", "--method", "random", "--budget", "1m")
+    assert mentions(refusal("models"), "recorded table", "no models")
