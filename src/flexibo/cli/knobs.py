@@ -31,8 +31,8 @@ JournalOption = Annotated[
     Path | None, typer.Option("--journal", help="The file that records changes; by default one per user.")
 ]
 AllowGpu = Annotated[bool, typer.Option("--allow-gpu", help="Allow setting clocks and power limits of NVIDIA GPUs.")]
-SysOption = Annotated[Path, typer.Option("--sys", help="Where /sys is.", hidden=True)]
-ProcOption = Annotated[Path, typer.Option("--proc", help="Where /proc is.", hidden=True)]
+SysOption = Annotated[Path, typer.Option("--sys", help="Where /sys is.", envvar="FLEXIBO_SYS", hidden=True)]
+ProcOption = Annotated[Path, typer.Option("--proc", help="Where /proc is.", envvar="FLEXIBO_PROC", hidden=True)]
 SYS, PROC = Path("/sys"), Path("/proc")
 _SETTING = re.compile(r"(\w+)=(.*)")
 

@@ -57,6 +57,11 @@ def test_the_list_says_what_is_what_could_be_and_why_not(roots: Roots) -> None:
     assert listed["emc_frequency"]["present"] is None
 
 
+def test_folders_of_the_kernel_may_be_named_by_the_environment(roots: Roots) -> None:
+    places = {"FLEXIBO_SYS": str(roots.sys), "FLEXIBO_PROC": str(roots.proc)}
+    assert CliRunner().invoke(knobs, ["list"], env=places).output == invoke(roots, "list").output
+
+
 def test_a_command_runs_under_settings_which_are_put_back(roots: Roots) -> None:
     before = contents(roots)
     result = invoke(roots, "set", "swappiness=10", "scheduler=NOOP", "--", *script(roots, "sys.exit(3)"))
