@@ -2,8 +2,9 @@
 # Run contracts, laws, golden questions, the examples of every module and the command line on the oldest and the newest
 # supported Python that is installed, unless it is the current one. The other tests depend on the Python version through
 # these parts only; what the oldest lacks is found by mypy, too. Variants of a test, which run the same code with other
-# numbers, are left out (of the command line all but the first test of each class and file, and the help of all
-# commands), as is what only reads the sources of tests; laws are tried with few examples.
+# numbers, are left out (of the command line all but the help of all commands and the first case of each test, on the
+# newest the first test of each class and file), as is what only reads the sources of tests; laws are tried with few
+# examples.
 # pythons.sh --install: only make their environments. pythons.sh oldest, pythons.sh newest: only this one of the two.
 set -eu
 only="${1:-}"

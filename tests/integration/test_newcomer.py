@@ -120,13 +120,13 @@ def test_an_own_program_has_a_confirmed_front_within_ten_minutes(folder: Path) -
     section = README.partition("### Your own program")[2].partition("\n#")[0]
     program, study, commands = re.findall(r"```(?:py|yaml|sh)\n(.*?)```", section, flags=re.DOTALL)
     Path("pack.py").write_text(program, encoding="utf-8")
-    Path("pack.yaml").write_text(f"{study}stop: {{max_evaluations: 20}}\n", encoding="utf-8")  # on a quick machine
+    Path("pack.yaml").write_text(f"{study}stop: {{max_evaluations: 30}}\n", encoding="utf-8")  # on a quick machine
     shown = [said(*shlex.split(line, comments=True)[1:]) for line in commands.splitlines()]
     assert len(shown) == 4
     assert "value read: seconds" in shown[0]
     assert "Trying" not in shown[1]
     assert "Confirmed front" in shown[-1]
     with Study.load("sqlite:///pack.db") as stored:
-        assert stored.front()  # one design, if it happens to be the quickest and the smallest
+        assert len(stored.front()) > 1
         assert all(stored.history.count(j) > 3 for j in range(2))
     assert time.monotonic() - start < TEN_MINUTES

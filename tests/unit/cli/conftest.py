@@ -27,11 +27,16 @@ from flexibo.systems.base import System
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Other Pythons run the first test of every class and file, without variants, and the help of every command."""
+    """Other Pythons run the help of every command and some cases.
+
+    They are the first of each test on the oldest Python, and the first of each class and file on a newer one.
+    """
     seen: set[str] = set()
     for item in items:
         if item.path.parent == Path(__file__).parent and item.path.name != "test_help.py":
-            place = item.nodeid.partition("[")[0].rpartition("::")[0]
+            place = item.nodeid.partition("[")[0]
+            if sys.version_info >= (3, 11):
+                place = place.rpartition("::")[0]
             if place in seen:
                 item.add_marker("variant")
             elif not any(map(item.get_closest_marker, ("slow", "long", "torch"))):
