@@ -61,7 +61,17 @@ class MachineError(FlexiBOError):
 
 
 class DesignError(FlexiBOError):
-    """A design cannot be measured at all: another attempt, or another machine, would not help."""
+    """A design cannot be measured at all: another attempt, or another machine, would not help.
+
+    Attributes:
+        cost: What the attempt cost, a number of at least 0; None if it is the time that it took.
+    """
+
+    cost: float | None = None
+
+    def __init__(self, *args: object, argument: str = "", cost: float | None = None) -> None:
+        super().__init__(*args, argument=argument)
+        self.cost = cost
 
 
 class FunctionError(FlexiBOError):

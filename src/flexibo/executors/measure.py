@@ -142,6 +142,7 @@ def measured(
         reason, kind = str(error), FailureKind.LOST
     except Exception as error:
         reason, impossible = failure(error), isinstance(error, DesignError)
+        given += _stated_cost(error)
         mistake = error if _is_mistake(error) else None
     finally:
         _current.reset(outer)
@@ -242,11 +243,21 @@ def _split(result: Any, evaluation: Evaluation) -> tuple[Any, float | None]:
             "return a value, or a value and its cost."
         )
     value, cost = result
-    if isinstance(cost, bool) or not isinstance(cost, Real) or not 0 <= float(cost) <= LARGEST:
+    if not _is_cost(cost):
         raise InvalidValueError(
             f"The function of {evaluation.objective!r} gave the cost {cost!r}; it must be a number, zero or more."
         )
     return value, float(cost)
+
+
+def _stated_cost(error: Exception) -> list[float]:
+    """What an attempt that failed says that it cost; nothing, and its time counts, if it says none that is possible."""
+    cost = error.cost if isinstance(error, DesignError) else None
+    return [float(cost)] if cost is not None and _is_cost(cost) else []
+
+
+def _is_cost(cost: Any) -> bool:
+    return isinstance(cost, Real) and not isinstance(cost, bool) and 0 <= float(cost) <= LARGEST
 
 
 def _values(result: Any, evaluation: Evaluation) -> Mapping[str, float]:

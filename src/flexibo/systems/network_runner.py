@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from flexibo._internal.text import printable_line
-from flexibo.errors import MachineError
+from flexibo.errors import DesignError, MachineError
 from flexibo.hardware import EnergyMeter
 from flexibo.hardware.knobs import Journal, Knob, settings
 from flexibo.hardware.reading import EnergyReading, measure
@@ -44,7 +45,7 @@ class NetworkRunner:
     seed: int = 0  # the seed of initial weights and training
     longest_seconds: float | None = None  # the time limit of an evaluation; None: no limit
     window_seconds: float = QUICK_SECONDS  # the length of a recorded reading, all windows together
-    clock: Callable[[], float] = time.perf_counter  # of tests in the precision of a deployment
+    clock: Callable[[], float] = time.perf_counter  # of tests in a deployment's precision, and of failures
     _warm: set[int] = field(default_factory=set, init=False, repr=False, compare=False)  # processes that have begun
 
     def error_percent(self, design: Design) -> tuple[float, float]:
@@ -61,33 +62,13 @@ class NetworkRunner:
 
         Designs that differ in the deployment alone share one training if there is a store.
         """
-        from flexibo.systems.device_errors import within_memory
-        from flexibo.systems.tasks.base import TrainingFailedError
-
         if os.getpid() not in self._warm:
             self._start()
-        trained, cost = self._requested(design)
-        begin, precision, device = self.clock(), str(design[PRECISION]), self.platform.device
-
-        def test() -> float:
-            model = trained.model if self.store is None else trained.load(self.task, device)
-            model = deployed(model, device, precision)
-            with warnings.catch_warnings():  # a processor without bf16 computes it by other means, and says so
-                warnings.filterwarnings("ignore", "mkldnn_matmul failed")
-                return float(self.task.error_percent(model, self._of_network(design), device))
-
-        try:
-            error = within_memory(test, f"to test {self.system.name} with {dict(design)} on {device}")
-        except TrainingFailedError:
-            raise TrainingFailedError(
-                f"Trained {self.system.name} gives outputs that are not finite in {precision}; choose another one."
-            ) from None
-        except NotImplementedError as refusal:
-            raise MachineError(
-                f"This machine cannot run {self.system.name} in {precision} on {device} ({refusal}); measure the error "
-                "on a machine that can."
-            ) from None
-        return error, cost + self.clock() - begin
+        with self._charged():
+            trained, cost = self._requested(design)
+            begin = self.clock()
+            error = self._tested(trained, design)
+            return error, cost + self.clock() - begin
 
     def inference(
         self,
@@ -105,7 +86,10 @@ class NetworkRunner:
         from flexibo.systems.device_errors import within_memory
 
         if self.longest_seconds is not None:
-            self._check_reading(design, self.longest_seconds)
+            if os.getpid() not in self._warm:
+                self._time_device(self._of_network(design))
+            with self._charged():
+                self._check_reading(design, self.longest_seconds)
         what = f"to run {self.system.name} with {dict(design)} on {self.platform.device}"
         return within_memory(lambda: self._read(design, repeats, window_seconds, most_repeats or repeats), what)
 
@@ -117,7 +101,6 @@ class NetworkRunner:
         """Load the data, train one step and run one inference, all discarded; a first one takes seconds longer."""
         import torch
 
-        from flexibo.systems._expected_time import known_speed, work_of
         from flexibo.systems.tasks.base import evaluating
         from flexibo.systems.training import seeded
 
@@ -130,8 +113,8 @@ class NetworkRunner:
             optimiser.steps.step()
             with evaluating(model):
                 model(*self.task.inputs(network, 1, device))
-        if self.longest_seconds is not None and work_of(self.task, network) is not None:
-            known_speed(device)
+        if self.longest_seconds is not None:
+            self._time_device(network)
         if str(device).startswith("cuda"):
             torch.cuda.synchronize(device)
         self._warm.add(os.getpid())
@@ -177,8 +160,35 @@ class NetworkRunner:
         """The trained network and what this request of it cost, in seconds."""
         if os.getpid() not in self._warm and not self.is_trained(design):
             self._start()
-        trained = self._trained(design, self.longest_seconds)
+        with self._charged():
+            trained = self._trained(design, self.longest_seconds)
         return trained, float(trained.seconds if self.store is None else trained.cost_seconds)
+
+    def _tested(self, trained: Any, design: Design) -> float:
+        """The held-out error of a trained network in the precision of the design."""
+        from flexibo.systems.device_errors import within_memory
+        from flexibo.systems.tasks.base import TrainingFailedError
+
+        precision, device = str(design[PRECISION]), self.platform.device
+
+        def test() -> float:
+            model = trained.model if self.store is None else trained.load(self.task, device)
+            model = deployed(model, device, precision)
+            with warnings.catch_warnings():  # a processor without bf16 computes it by other means, and says so
+                warnings.filterwarnings("ignore", "mkldnn_matmul failed")
+                return float(self.task.error_percent(model, self._of_network(design), device))
+
+        try:
+            return within_memory(test, f"to test {self.system.name} with {dict(design)} on {device}")
+        except TrainingFailedError:
+            raise TrainingFailedError(
+                f"Trained {self.system.name} gives outputs that are not finite in {precision}; choose another one."
+            ) from None
+        except NotImplementedError as refusal:
+            raise MachineError(
+                f"This machine cannot run {self.system.name} in {precision} on {device} ({refusal}); measure the error "
+                "on a machine that can."
+            ) from None
 
     def _read(self, design: Design, repeats: int, window_seconds: float | None, most: int) -> EnergyReading:
         import torch
@@ -234,6 +244,24 @@ class NetworkRunner:
 
         smallest = {name: min(values) for name, values in self.system.options.items()}
         within_memory(lambda: self.warm_up(smallest), f"to train {smallest} on {self.platform.device}")
+
+    def _time_device(self, network: Design) -> None:
+        """Time the device once, if the work of networks like this one can be counted."""
+        from flexibo.systems._expected_time import known_speed, work_of
+
+        if work_of(self.task, network) is not None:
+            known_speed(self.platform.device)
+
+    @contextmanager
+    def _charged(self) -> Iterator[None]:
+        """A context in which a design that is refused or fails is charged for the time since its begin, no earlier."""
+        begin = self.clock()
+        try:
+            yield
+        except DesignError as error:
+            if error.cost is None:
+                error.cost = self.clock() - begin
+            raise
 
     def _of_network(self, design: Design) -> dict[str, Any]:
         return {name: design[name] for name in self.system.options}

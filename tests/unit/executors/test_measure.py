@@ -109,6 +109,19 @@ def test_a_design_that_cannot_be_built_is_impossible_and_a_fault_of_the_machine_
     assert current_evaluation() is None
 
 
+@pytest.mark.parametrize(
+    ("cost", "expected", "timed"),
+    [(0.25, 0.25, False), (0.0, 0.0, False), (None, 7.0, True), (-1.0, 7.0, True), (float("nan"), 7.0, True)],
+)
+def test_a_design_that_cannot_be_measured_costs_what_its_error_says_or_the_time_it_took(
+    cost: float | None, expected: float, timed: bool
+) -> None:
+    refused = raising(DesignError("Too large.", cost=cost))
+    outcome = measured(question(), ERROR, refused, clock=clock_of(10.0, 17.0))
+    assert (outcome.cost, outcome.timed, outcome.impossible) == (expected, timed, True)
+    assert outcome.seconds == 7.0
+
+
 def test_a_function_can_ask_which_evaluation_it_measures_and_evaluations_may_nest() -> None:
     seen: list[object] = []
 

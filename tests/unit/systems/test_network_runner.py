@@ -6,14 +6,16 @@ import itertools
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from flexibo import Study
+from flexibo import Objective, Study
 from flexibo.errors import DesignError, MachineError
+from flexibo.executors.measure import measured
+from flexibo.systems import _expected_time
 from flexibo.systems.build import task_of
 from flexibo.systems.catalogue import find_system
 from flexibo.systems.dnn import dnn_system
@@ -22,6 +24,7 @@ from flexibo.systems.options import NETWORKS
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
 
+from tests.unit.executors.questions import question  # noqa: E402
 from tests.unit.systems.fake_runner import FakeStore, FakeTask, images, lenet, runner_of, short_readings  # noqa: E402
 
 from flexibo.systems.tasks.base import TrainingFailedError  # noqa: E402
@@ -159,6 +162,35 @@ def test_the_first_training_is_not_charged_for_the_start(tmp_path: Path) -> None
     again = runner_of(tmp_path, task=other, store=store, clock=lambda: other.seconds)
     assert again.deployed_error_percent(lenet(filters_1=16))[1] == 0.0
     assert other.seconds > 0.0
+
+
+@pytest.mark.parametrize("objective", ["error_percent", "energy_millijoules"])
+def test_a_refusal_is_charged_for_the_decision_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, objective: str
+) -> None:
+    task = SlowToStart(task_of(find_system("lenet"), images(), epochs=1))
+    count = _expected_time.work_of
+
+    def work_of(*what: Any) -> float | None:
+        task.seconds += 0.5  # what the decision takes
+        return count(*what)
+
+    def known_speed(device: str) -> _expected_time.DeviceSpeed:
+        task.seconds += 0.0 if "timed" in task.loaded else 16.0
+        task.loaded.add("timed")
+        return _expected_time.DeviceSpeed(1.0, 1.0)
+
+    monkeypatch.setattr(_expected_time, "work_of", work_of)
+    monkeypatch.setattr(_expected_time, "known_speed", known_speed)
+    runner = runner_of(tmp_path, task=task, store=None, longest_seconds=1e-6, clock=lambda: task.seconds)
+    measure, costs = dnn_system(runner).functions[objective], []
+    for design in (lenet(), lenet(filters_1=32)):
+        asked = replace(question(), design=design, objective=objective, yields=(objective,))
+        outcome = measured(asked, Objective(objective), measure, clock=lambda: task.seconds)
+        assert "may take 1e-06 s" in outcome.reason
+        costs.append(outcome.cost)
+    assert costs == [0.5, 0.5]
+    assert task.seconds >= 16.0  # the device was timed, at nobody's cost
 
 
 FRESH = """
