@@ -72,6 +72,7 @@ class Card:
     lost: tuple[float, ...] = ()  # by the precision of each deployment, in points of error
     best: Counter[str] = field(default_factory=Counter)  # the networks for which each deployment takes the least energy
     fastest: Counter[str] = field(default_factory=Counter)  # those for which each has the least latency
+    chance: tuple[float, int] | None = None  # the error of the best answer without learning, and the examples held out
     at_chance: int = 0  # networks that cannot be told from the best answer without learning
     read: int = 0  # the combinations that differ in what runs; the others share a reading with one of them
     single: int = 0  # readings of one window, which have no spread
@@ -92,6 +93,7 @@ def card_of(name: str, table: RecordedTable) -> Card:
         ranges[column] = _spread(values)
     trainings, readings = _known(networks.values(), "training_seconds"), _known(table.rows, "reading_seconds")
     again = [row for row in whole if row["energy_joules_again"] is not None]
+    least = math.inf if table.chance is None else least_at_chance(*table.chance)
     return Card(
         name=name,
         heading=table.heading,
@@ -116,22 +118,13 @@ def card_of(name: str, table: RecordedTable) -> Card:
         ),
         best=_best_deployments(whole, table, "energy_joules"),
         fastest=_best_deployments(whole, table, "latency_ms"),
-        at_chance=sum(error >= _least_at_chance(table) for error in _known(networks.values(), "error_percent")),
+        chance=table.chance,
+        at_chance=sum(error >= least for error in _known(networks.values(), "error_percent")),
         read=len({_of(row, _running_options(table)) for row in table.rows}),
         single=sum(row.get("windows") == 1 for row in whole),
         call_spreads=tuple(sorted(_known(whole, "latency_spread"))),
         epochs=tuple(sorted({len(curve) for curve in table.curves})),
         swapped=_swapped(table),
-    )
-
-
-def _least_at_chance(table: RecordedTable) -> float:
-    """The smallest error that cannot be told from chance; infinite if chance is not known."""
-    settings = table.heading["settings"]
-    return (
-        least_at_chance(settings["chance_percent"], settings["test_examples"])
-        if "chance_percent" in settings
-        else math.inf
     )
 
 
@@ -212,8 +205,7 @@ def _examples(card: Card) -> str:
 
 def _choices(card: Card) -> list[str]:
     """Whether there is something to choose: what tables of version 0.1 do not say."""
-    chance = card.heading["settings"].get("chance_percent")
-    if chance is None:
+    if card.chance is None:
         return []
     at_chance = (
         f"; {card.at_chance} of the {card.networks} networks are within two standard deviations of chance, or worse"
@@ -223,7 +215,7 @@ def _choices(card: Card) -> list[str]:
     return [
         f"The deployment that takes the least energy is {_one_of(card.best)}; that with the least latency of a batch "
         f"is {_one_of(card.fastest)}.",
-        f"The best answer without learning has an error of {chance:.4g} %, the best network one of "
+        f"The best answer without learning has an error of {card.chance[0]:.4g} %, the best network one of "
         f"{card.ranges['error_percent'][0]:.4g} %{at_chance}.",
         *_shared(card),
     ]

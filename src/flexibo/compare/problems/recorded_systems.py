@@ -96,9 +96,7 @@ def recorded_system(system: str, *, folder: Path = FOLDER) -> System:
         *([f"It is the newest table of {system}; for an older one: {_commands(others)}."] if others else []),
         "Nothing is measured now: values and costs are the recorded ones.",
     )
-    settings = replay.table.heading["settings"]  # of version 0.1, they say nothing of chance
-    chance = (settings["chance_percent"], settings["test_examples"]) if "chance_percent" in settings else None
-    return System(name, problem.space, problem.objectives, functions, notes, chance=chance)
+    return System(name, problem.space, problem.objectives, functions, notes, chance=replay.table.chance)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,7 +110,7 @@ class _Replay:
 
     @classmethod
     def of(cls, name: str, table: RecordedTable, n: int = 2) -> _Replay:
-        columns = [column for column, _ in list(COLUMNS.values())[:n]]
+        columns = [*(column for column, _ in list(COLUMNS.values())[:n]), "training_seconds", "reading_seconds"]
         rows = [row for row in table.rows if all(row[column] is not None for column in columns)]
         options = (*table.network_options, *table.deployment_options)
         varying = {option: found for option in options if len(set(found := [row[option] for row in rows])) > 1}
@@ -136,7 +134,7 @@ class _Replay:
         pool = self.space.enumerate()
         bars = np.full((len(self.rows), 2), np.nan)
         for i, row in enumerate(self.rows):
-            if row.get("energy_spread") is not None:
+            if row.get("energy_spread") is not None and row.get("windows") is not None:
                 joules, windows = row["energy_joules"], int(row["windows"])
                 bars[i] = 1000.0 * (deviation_of_median(joules, row["energy_spread"], windows) or 0.0), windows
         readings = pool.keys(self.objectives[1].depends_on)
@@ -179,7 +177,7 @@ def _title(table: RecordedTable) -> str:
 def _machine(table: RecordedTable) -> str:
     machine = table.heading["machine"]
     gpus = machine.get("gpus", machine) if isinstance(machine, dict) else machine
-    return ", ".join(gpus) if isinstance(gpus, list) else str(gpus)
+    return ", ".join(map(str, gpus)) if isinstance(gpus, list) else str(gpus)
 
 
 def _plain(column: list[Any]) -> list[Any]:

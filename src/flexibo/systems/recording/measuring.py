@@ -7,9 +7,10 @@ from typing import Any
 
 from flexibo.errors import DesignError
 from flexibo.systems.network_runner import NetworkRunner
+from flexibo.systems.recording.columns import CURVES, FURTHER, MEASURED
 from flexibo.systems.recording.journal import RecordingJournal
 from flexibo.systems.recording.plan import Options, Plan
-from flexibo.systems.recording.table import FURTHER, MEASURED, RecordedTable
+from flexibo.systems.recording.table import RecordedTable
 
 OnProgress = Callable[[int, int, str], object]  # the number of finished measurements, of all, and the last as text
 
@@ -88,11 +89,10 @@ def recorded(plan: Plan, journal: RecordingJournal, among: Sequence[int] | None 
 
 def _curves(journal: RecordingJournal, among: Sequence[int]) -> dict[str, Any]:
     """The errors after each epoch, and the times of an epoch and of a test, by network; empty if none were kept."""
-    names = ("epoch_errors", "epoch_seconds", "test_seconds")
     outcomes = [journal.errors.get(n, {}) for n in among]
-    if not any(names[0] in outcome for outcome in outcomes):
+    if not any(CURVES[0] in outcome for outcome in outcomes):
         return {}
-    return {name: [outcome.get(name) for outcome in outcomes] for name in names}
+    return {name: [outcome.get(name) for outcome in outcomes] for name in CURVES}
 
 
 def trained_on(journal: RecordingJournal, among: Sequence[int]) -> dict[str, list[int]]:

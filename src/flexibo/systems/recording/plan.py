@@ -13,6 +13,7 @@ import numpy as np
 from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.space import Ordinal, Space
 from flexibo.systems.options import Values
+from flexibo.systems.recording.columns import is_scalar
 
 Options = dict[str, Any]
 
@@ -48,8 +49,18 @@ class Plan:
 def plan_from(plain: Mapping[str, Any]) -> Plan:
     """The plan from `Plan.plain`; raises KeyError, TypeError or ValueError if it is none."""
     again = frozenset((int(network), int(deployment)) for network, deployment in plain["again"])
-    networks, deployments = (tuple(map(dict, plain[what])) for what in ("networks", "deployments"))
+    networks, deployments = (_combinations(plain[what]) for what in ("networks", "deployments"))
     return Plan(str(plain["system"]), networks, deployments, again, dict(plain["settings"]))
+
+
+def _combinations(plain: Any) -> tuple[Options, ...]:
+    """Option values from a file: at least one combination, all with the same options, no two alike."""
+    if not isinstance(plain, list) or not plain or not all(isinstance(one, dict) for one in plain):
+        raise TypeError
+    kept = {tuple(one.items()) for one in plain if one.keys() == plain[0].keys() and all(map(is_scalar, one.values()))}
+    if not plain[0] or len(kept) < len(plain):
+        raise ValueError
+    return tuple(plain)
 
 
 def drawn(options: Mapping[str, Values], count: int, rng: np.random.Generator) -> tuple[Options, ...]:

@@ -87,7 +87,10 @@ def finished(out: Path) -> tuple[int, int]:
     whole = complete(plan, journal)
     if len(whole) < 2:
         raise InvalidValueError(f"{len(whole)} networks in {_partial(out)} are complete; a table needs at least two.")
-    write_table(out, recorded(plan, journal, whole))
+    try:
+        write_table(out, recorded(plan, journal, whole))
+    except OSError as error:
+        raise InvalidValueError(f"{out} cannot be written: {error.strerror or error}; give another --out.") from error
     return len(whole), len(plan.networks)
 
 

@@ -14,26 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from flexibo._internal.files import write_atomically
-from flexibo._internal.text import printable_line
+from flexibo._internal.text import printable_line, shortened_words
+from flexibo._internal.untrusted_json import untrusted_json
 from flexibo.errors import InvalidValueError
+from flexibo.systems.recording.columns import CURVES, FURTHER, MEASURED, curve_fault, is_scalar, number_fault
 
-MEASURED = (  # the columns that follow the options
-    "error_percent",
-    "training_seconds",
-    "energy_joules",
-    "latency_ms",
-    "power_watts",
-    "reading_seconds",
-    "energy_joules_again",
-)
-FURTHER = (  # columns that older tables do not have; empty ones are left out
-    "energy_spread",
-    "latency_spread",
-    "windows",
-    "deployed_error_percent",
-)
-
-
+ADVICE = "Copy the table again, or make it again with 'flexibo record --finish'."
 Curve = tuple[tuple[float, float], ...]
 """Seconds up to each step of a training, and the error after it."""
 
@@ -61,11 +47,20 @@ class RecordedTable:
 
         The seconds are those of the epochs so far and of one test. Empty if the errors after each epoch were not kept.
         """
-        kept = (self.heading.get(name, ()) for name in ("epoch_errors", "epoch_seconds", "test_seconds"))
+        kept = (self.heading.get(name, ()) for name in CURVES)
         return tuple(
-            tuple((seconds * epoch + test, error) for epoch, error in enumerate(errors or (), 1))
+            () if None in (errors, seconds, test) else tuple((seconds * n + test, e) for n, e in enumerate(errors, 1))
             for errors, seconds, test in zip(*kept, strict=True)
         )
+
+    @property
+    def chance(self) -> tuple[float, int] | None:
+        """The error in percent of the best answer without learning, and the number of held-out examples.
+
+        None if the table does not say, as those of version 0.1.
+        """
+        settings = self.heading["settings"]
+        return (settings["chance_percent"], settings["test_examples"]) if "chance_percent" in settings else None
 
 
 def common_steps(curves: Sequence[Curve]) -> tuple[Curve, ...]:
@@ -85,7 +80,7 @@ def common_steps(curves: Sequence[Curve]) -> tuple[Curve, ...]:
 
 
 def write_table(path: Path, table: RecordedTable) -> None:
-    """Write a table atomically; equal tables give equal bytes."""
+    """Write a table atomically; equal tables give equal bytes. One that could not be read again is refused."""
     further = (name for name in FURTHER if any(row.get(name) is not None for row in table.rows))
     names = (*table.network_options, *table.deployment_options, *MEASURED, *further)
     text = io.StringIO(newline="")
@@ -93,6 +88,10 @@ def write_table(path: Path, table: RecordedTable) -> None:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(names)
     writer.writerows([_text(row.get(name)) for name in names] for row in table.rows)
+    try:
+        _parsed(text.getvalue(), path)
+    except InvalidValueError as error:
+        raise InvalidValueError(f"The table is not written, because it could not be read again: {error}") from None
     packed = io.BytesIO()
     with gzip.GzipFile(filename="", mode="wb", fileobj=packed, mtime=0) as file:
         file.write(text.getvalue().encode())
@@ -100,45 +99,132 @@ def write_table(path: Path, table: RecordedTable) -> None:
 
 
 def read_table(path: Path) -> RecordedTable:
-    """The table in a file."""
+    """The table in a file; one that says something impossible is refused."""
     try:
-        lines = gzip.decompress(path.read_bytes()).decode().splitlines()
-        heading = json.loads(lines[0].removeprefix("# "))
-        names, *rows = csv.reader(lines[1:])
-        options = (*heading["network_options"], *heading["deployment_options"])
-        kinds = {option: tuple(heading["values"][option]) for option in options}
-    except (OSError, EOFError, zlib.error, ValueError, LookupError, TypeError, RecursionError) as error:
-        raise _refused(f"{path} is no table that 'flexibo record' wrote: {error}.") from None
+        text = gzip.decompress(path.read_bytes()).decode()
+    except (OSError, EOFError, zlib.error, ValueError) as error:
+        raise _no_table(path, error) from None
+    return _parsed(text, path)
+
+
+def _parsed(text: str, path: Path) -> RecordedTable:
+    """The table of a text, which may come from anywhere."""
+    first, _, rest = text.partition("\n")
+    try:
+        heading = untrusted_json(first.removeprefix("# "))
+        _check_heading(heading)
+        names, *rows = csv.reader(io.StringIO(rest, newline="")) if rest else [[]]
+    except (ValueError, csv.Error) as error:
+        raise _no_table(path, error) from None
+    options = (*heading["network_options"], *heading["deployment_options"])
     if tuple(names) != (*options, *MEASURED, *(name for name in FURTHER if name in names)):
         raise _refused(f"{path} has the columns {', '.join(names)}; {', '.join((*options, *MEASURED))} wanted.")
-    return RecordedTable(heading, tuple(_row(names, row, kinds, path) for row in rows))
+    if not rows:
+        raise _refused(f"{path} has no rows. {ADVICE}")
+    known = {option: {_text(value): value for value in heading["values"][option]} for option in options}
+    table = RecordedTable(heading, tuple(_row(names, row, known, f"{path}, row {n}") for n, row in enumerate(rows, 1)))
+    _check_curves(table, path)
+    return table
 
 
-def _row(names: Sequence[str], row: Sequence[str], kinds: Mapping[str, Sequence[Any]], path: Path) -> dict[str, Any]:
+def _check_heading(heading: Any) -> None:
+    """Raise ValueError unless a heading has what every table has, in the right form."""
+    if not isinstance(heading, dict):
+        raise ValueError("its first line is no JSON object")
+    for name in ("system", "date", "meter"):
+        if not isinstance(heading.get(name), str):
+            raise ValueError(f"its heading has no text {name!r}")
+    if "machine" not in heading:
+        raise ValueError("its heading names no machine")
+    _check_settings(heading.get("settings"))
+    parts = [heading.get(name, []) for name in ("network_options", "deployment_options", "training_only")]
+    if not all(isinstance(part, list) and all(isinstance(name, str) for name in part) for part in parts):
+        raise ValueError("its heading has options that are no list of names")
+    options = [*parts[0], *parts[1]]
+    if not parts[0] or not parts[1] or len({*options, *MEASURED, *FURTHER}) < len([*options, *MEASURED, *FURTHER]):
+        raise ValueError("its heading has no options, or two columns of the same name")
+    values = heading.get("values")
+    for option in options:
+        of_option = values.get(option) if isinstance(values, dict) else None
+        if not isinstance(of_option, list) or not all(map(is_scalar, of_option)):
+            raise ValueError(f"its heading has no list of values of {option!r}")
+        if len(set(map(_text, of_option))) < len(of_option):
+            raise ValueError(f"its heading has two values of {option!r} that look the same")
+
+
+def _check_settings(settings: Any) -> None:
+    if not isinstance(settings, dict) or not isinstance(settings.get("dataset"), str):
+        raise ValueError("its heading has no settings with the name of a dataset")
+    if "chance_percent" not in settings:
+        return
+    fault = number_fault("error_percent", settings["chance_percent"])
+    if fault:
+        raise ValueError(f"its level of chance cannot be: {fault}")
+    if type(settings.get("test_examples")) is not int or settings["test_examples"] < 1:
+        raise ValueError("its heading has a level of chance, and no number of test_examples")
+
+
+def _row(
+    names: Sequence[str], row: Sequence[str], known: Mapping[str, Mapping[str, Any]], place: str
+) -> dict[str, Any]:
     if len(row) != len(names):
-        raise _refused(f"{path} has a row of {len(row)} cells; {len(names)} wanted.")
+        raise _refused(f"{place} has {len(row)} cells; {len(names)} wanted.")
     values: dict[str, Any] = {}
     for name, text in zip(names, row, strict=True):
-        if name in MEASURED or name in FURTHER:
-            values[name] = _number(text, name, path) if text else None
-            continue
-        known = {_text(value): value for value in kinds[name]}
-        if text not in known:
-            raise _refused(f"{path} has {text!r} in the column {name!r}; one of {', '.join(known)} wanted.")
-        values[name] = known[text]
+        if name not in known:
+            values[name] = _number(text, name, place) if text else None
+        elif text in known[name]:
+            values[name] = known[name][text]
+        else:
+            raise _refused(f"{place} has {text!r} in the column {name!r}; one of {', '.join(known[name])} wanted.")
     return values
 
 
-def _number(text: str, name: str, path: Path) -> float:
+def _number(text: str, name: str, place: str) -> float:
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
-        raise _refused(f"{path} has {text!r} in the column {name!r}; a number wanted.") from None
+        raise _refused(f"{place} has {text!r} in the column {name!r}; a number wanted.") from None
+    if fault := number_fault(name, number):
+        raise _refused(f"{place}: {fault}. {ADVICE}")
+    return number
+
+
+def _check_curves(table: RecordedTable, path: Path) -> None:
+    """Raise an error unless each network has a curve that ends at its error, or none."""
+    found = [table.heading[name] for name in CURVES if name in table.heading]
+    networks: dict[tuple[Any, ...], int] = {}
+    for row in table.rows:
+        networks.setdefault(_network(row, table), len(networks))
+    if not found:
+        return
+    if len(found) < len(CURVES) or any(not isinstance(one, list) or len(one) != len(networks) for one in found):
+        raise _refused(f"{path} has {len(networks)} networks, and not as many {', '.join(CURVES)}. {ADVICE}")
+    errors, seconds, tests = found
+    for n, row in enumerate(table.rows, 1):
+        place = networks[_network(row, table)]
+        faults = [
+            "" if errors[place] is None else curve_fault(errors[place], row["error_percent"]),
+            *(
+                "" if values[place] is None else number_fault(name, values[place])
+                for name, values in zip(CURVES[1:], (seconds, tests), strict=True)
+            ),
+        ]
+        if fault := next(filter(None, faults), ""):
+            raise _refused(f"{path}, row {n}, network {place + 1}: {fault}. {ADVICE}")
+
+
+def _network(row: Mapping[str, Any], table: RecordedTable) -> tuple[Any, ...]:
+    return tuple(row[option] for option in table.network_options)
+
+
+def _no_table(path: Path, error: Exception) -> InvalidValueError:
+    return _refused(f"{path} is no table that 'flexibo record' wrote: {str(error) or type(error).__name__}. {ADVICE}")
 
 
 def _refused(message: str) -> InvalidValueError:
     """An error about a table, with control characters of untrusted content escaped."""
-    return InvalidValueError(printable_line(message))
+    return InvalidValueError(shortened_words(printable_line(message)))
 
 
 def _text(value: Any) -> str:

@@ -97,7 +97,7 @@ def test_readings_of_the_same_thing_have_one_value(tmp_path: Path) -> None:
     assert both.tolist() == [pytest.approx((500 + 1000 / 12) / 2)] * 2
 
 
-@pytest.mark.parametrize("failed", ["error_percent", "energy_joules"])
+@pytest.mark.parametrize("failed", ["error_percent", "energy_joules", "training_seconds", "reading_seconds"])
 def test_a_row_with_a_failed_measurement_is_left_out(tmp_path: Path, failed: str) -> None:
     assert problem(tmp_path, **{failed: None}).space.size == 15
 

@@ -15,7 +15,8 @@ from flexibo.errors import FlexiBOError
 from flexibo.systems.data import image_folder, reviews, speech, squad
 from flexibo.systems.data.base import DamagedDataError, MissingDataError
 from flexibo.systems.data.catalogue import find_dataset
-from flexibo.systems.recording.table import MEASURED, read_table
+from flexibo.systems.recording.columns import MEASURED
+from flexibo.systems.recording.table import read_table
 
 EVIL = "a\nflexibo: all is well\x1b[2J\u202e"
 ESCAPED = r"a\nflexibo: all is well\x1b[2J\u202e"
@@ -124,7 +125,7 @@ def test_a_note_about_data_shows_its_file_escaped(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "facts"),
     [
-        (lambda heading, lines: lines.insert(1, f"x\x1b[2J,{','.join(MEASURED)}"), "has the columns"),
+        (lambda heading, lines: lines.insert(1, f"x\x1b[2J,batch,{','.join(MEASURED)}"), "has the columns"),
         (lambda heading, lines: heading["values"].update(filters=["\x1b[2J\n"]), "one of"),
         (lambda heading, lines: heading.update(network_options=["x\x1b[2J\n"]), "no table that"),
     ],
@@ -133,11 +134,13 @@ def test_a_message_about_a_table_is_one_printable_line(
     tmp_path: Path, change: Callable[[dict[str, object], list[str]], None], facts: str
 ) -> None:
     heading: dict[str, object] = {
+        **dict.fromkeys(("system", "date", "meter", "machine"), ""),
+        "settings": {"dataset": ""},
         "network_options": ["filters"],
-        "deployment_options": [],
-        "values": {"filters": [16]},
+        "deployment_options": ["batch"],
+        "values": {"filters": [16], "batch": [1]},
     }
-    lines = ["", f"filters,{','.join(MEASURED)}", f"17{',1' * len(MEASURED)}"]
+    lines = ["", f"filters,batch,{','.join(MEASURED)}", f"17,1{',1' * len(MEASURED)}"]
     change(heading, lines)
     lines[0] = f"# {json.dumps(heading)}"
     path = tmp_path / "table\n.csv.gz"

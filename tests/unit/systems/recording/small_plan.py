@@ -18,7 +18,7 @@ NETWORK = {"filters": (16, 32, 64), "filter_size": (1, 3)}
 DEPLOYMENT = {"batch": (1, 4), "precision": ("fp32", "bf16"), "cuda_graphs": (False, True)}
 
 
-HEADING = {"machine": "a board", "date": "2026-01-02"}
+HEADING = {"machine": "a board", "meter": "a counter", "date": "2026-01-02"}
 
 
 def plan_of(networks: int = 4, deployments: int = 3, again: int = 2, seed: int = 0, **settings: Any) -> Plan:
@@ -29,7 +29,7 @@ def plan_of(networks: int = 4, deployments: int = 3, again: int = 2, seed: int =
         networks=networks,
         deployments=deployments,
         again=again,
-        settings=settings,
+        settings={"dataset": "mnist", **settings},
         seed=seed,
     )
 

@@ -49,6 +49,66 @@ def test_a_recording_with_too_little_to_make_a_table_of_is_a_sentence(tmp_path: 
         finished(tmp_path / "t.csv.gz")
 
 
+def edited(path: Path, line: int, text: str, other: str) -> None:
+    lines = path.read_text().splitlines(keepends=True)
+    assert text in lines[line]
+    lines[line] = lines[line].replace(text, other)
+    path.write_text("".join(lines))
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "other", "facts"),
+    [
+        (1, '"error_percent":6.25', '"error_percent":NaN', "line 2.*NaN"),
+        (1, '"error_percent":6.25', '"error_percent":-6.25', "line 2.*network 0.* -6.25"),
+        (1, '"error_percent":6.25', '"error_percent":6.25,"epoch_errors":[9.0,7.0]', "line 2.*network 0.* 7.* 6.25"),
+        (2, '"reading_seconds":2.1', '"reading_seconds":1e999', "line 3.*1e999"),
+        (0, '"heading":{', '"heading":[],"more":{', "not an unfinished"),
+        (0, '"heading":{', '"heading":{"settings":3,"values":4,"more":3},"more":{', "table.* 'date'"),
+        (0, '"date":"2026-01-02"', '"date":20260102', "table.* 'date'"),
+    ],
+)
+def test_what_cannot_be_is_not_finished_and_nothing_is_changed(
+    tmp_path: Path, line: int, text: str, other: str, facts: str
+) -> None:
+    stopped(tmp_path, 4 + 4 + 3)
+    out, partial = tmp_path / "t.csv.gz", tmp_path / "t.csv.gz.partial"
+    finished(out)
+    edited(partial, line, text, other)
+    before = {path: path.read_bytes() for path in (out, partial)}
+    with pytest.raises(InvalidValueError, match=facts) as caught:
+        finished(out)
+    assert str(caught.value).isprintable()
+    assert str(out) in str(caught.value)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_finishing_does_not_change_the_journal(tmp_path: Path) -> None:
+    stopped(tmp_path, 4 + 4 + 3)
+    partial = tmp_path / "t.csv.gz.partial"
+    for content in (partial.read_bytes(), partial.read_bytes()[:-9]):
+        partial.write_bytes(content)
+        finished(tmp_path / "t.csv.gz")
+        assert partial.read_bytes() == content
+    first = partial.read_bytes().split(b"\n")[0]
+    partial.write_bytes(first)
+    with pytest.raises(InvalidValueError, match=r"^0 networks"):
+        finished(tmp_path / "t.csv.gz")
+    assert partial.read_bytes() == first
+
+
+def test_a_table_in_a_place_that_cannot_be_written_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, content: bytes) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    stopped(tmp_path, 4 + 4 + 3)
+    monkeypatch.setattr("flexibo.systems.recording.table.write_atomically", full)
+    with pytest.raises(InvalidValueError, match=rf"^{tmp_path}/t.csv.gz .*No space.*--out"):
+        finished(tmp_path / "t.csv.gz")
+
+
 def test_knobs_are_options_of_the_recorded_deployments(tmp_path: Path) -> None:
     swappiness = os_knobs(LinuxMachine(linux(tmp_path)))[0]
     runner: Any = SimpleNamespace(
