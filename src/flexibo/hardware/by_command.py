@@ -5,25 +5,30 @@ The last line that it prints is a number and its unit:
     1234.5 J          joules counted since any moment (also mJ, kJ, Wh, kWh); it is run before and after the work
     12.5 W            the power now (also mW, kW); it is run again and again while the work lasts
 
-A number without a unit is refused: watts taken for joules would be wrong without a sign of it.
+A number without a unit is refused: watts taken for joules would be wrong without a sign of it. A command that prints
+without end, or does not end, is ended with all that it started.
 """
 
 from __future__ import annotations
 
 import math
+import os
 import re
-import subprocess
+import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from flexibo._internal.shell import ScriptResult, ScriptStopped, ScriptTimeout, run_script
 from flexibo._internal.text import printable_line, shortened
+from flexibo.errors import MachineError
 from flexibo.hardware.base import MeterError
 from flexibo.hardware.counting import CounterMeter
 from flexibo.hardware.sampling import SampledMeter
 
 PERIOD_SECONDS = 1.0
 LIMIT_SECONDS = 15.0  # of one call
+MOST_KIB = 64  # how much one call may print
 JOULES = {"mJ": 1e-3, "J": 1.0, "kJ": 1e3, "Wh": 3600.0, "kWh": 3.6e6}
 WATTS = {"mW": 1e-3, "W": 1.0, "kW": 1e3}
 _LINE = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-z]+)")
@@ -62,6 +67,7 @@ class CommandMeter:
         self.name = f"command {shortened(printable_line(command), _SHOWN)}"
         self._command, self._folder, self._environment = command, folder, environment
         self._clock = clock
+        self._is_closed = threading.Event()
         begin = clock()
         self._unit, self._watts = self._ask()[1], 0.0
         self._shown = 0.0
@@ -75,6 +81,7 @@ class CommandMeter:
 
     def read_joules(self) -> float:
         """The energy so far; of sampled watts without the time that the last sample took."""
+        self._is_closed.clear()
         asked = self._clock()
         joules = self._meter.read_joules()
         if isinstance(self._meter, CounterMeter):
@@ -83,7 +90,8 @@ class CommandMeter:
         return self._shown
 
     def close(self) -> None:
-        """Stop sampling; leaving a `with` block does so."""
+        """Stop sampling, and end a call that is under way; leaving a `with` block does so."""
+        self._is_closed.set()
         if isinstance(self._meter, SampledMeter):
             self._meter.stop()
 
@@ -105,26 +113,46 @@ class CommandMeter:
 
     def _ask(self) -> tuple[float, str]:
         """Joules or watts, and the unit that was printed."""
-        try:
-            done = subprocess.run(
-                ["/bin/sh", "-c", self._command],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                cwd=self._folder,
-                env=None if self._environment is None else dict(self._environment),
-                timeout=LIMIT_SECONDS,
-            )
-        except subprocess.TimeoutExpired:
-            raise CommandMeterError(f"The meter's {self.name} printed nothing for {LIMIT_SECONDS:g} s.") from None
-        except (OSError, ValueError) as error:
-            raise CommandMeterError(f"The meter's {self.name} cannot be run: {error}.") from None
-        if done.returncode:
-            said = _last_line(done.stderr) or _last_line(done.stdout)
+        done = self._called()
+        if done.status:
+            said = _last_line(done.errors) or _last_line(done.output)
+            status = done.status if done.status > 0 else 128 - done.status
             raise CommandMeterError(
-                f"The meter's {self.name} ended with exit status {done.returncode}{f' ({said})' if said else ''}; it "
-                "must print a number and its unit, J or W."
+                f"The meter's {self.name} ended with exit status {status}{f' ({said})' if said else ''}; it must print "
+                "a number and its unit, J or W."
             )
-        return parsed_line(_last_line(done.stdout), self.name)
+        return parsed_line(_last_line(done.output), self.name)
+
+    def _called(self) -> ScriptResult:
+        """The result of one call of the command."""
+        left = MOST_KIB * 1024
+
+        def listen(chunk: bytes) -> None:
+            nonlocal left
+            left -= len(chunk)
+            if left < 0:
+                raise CommandMeterError(
+                    f"The meter's {self.name} printed more than {MOST_KIB} KiB; it must print a number and its unit, "
+                    "J or W, and end."
+                )
+
+        try:
+            return run_script(
+                self._command,
+                folder=str(self._folder or os.curdir),
+                environment=os.environ if self._environment is None else self._environment,
+                seconds=LIMIT_SECONDS,
+                listen=listen,
+                is_over=self._is_closed.is_set,
+            )
+        except ScriptTimeout:
+            raise CommandMeterError(f"The meter's {self.name} did not end within {LIMIT_SECONDS:g} s.") from None
+        except ScriptStopped:
+            raise CommandMeterError(f"The meter's {self.name} was ended.") from None
+        except CommandMeterError:
+            raise
+        except MachineError as error:
+            raise CommandMeterError(f"The meter's {self.name} cannot be run: {str(error).rstrip('.')}.") from None
 
 
 def parsed_line(line: str, name: str) -> tuple[float, str]:
@@ -147,6 +175,6 @@ def parsed_line(line: str, name: str) -> tuple[float, str]:
     return number, found[2]
 
 
-def _last_line(output: bytes) -> str:
-    lines = [line.strip() for line in output.decode(errors="replace").splitlines() if line.strip()]
+def _last_line(output: str) -> str:
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
     return shortened(printable_line(lines[-1]), 200) if lines else ""

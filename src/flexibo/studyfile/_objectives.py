@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from flexibo._internal.shell import syntax_error
 from flexibo.errors import FlexiBOError
 from flexibo.executors import Measure
 from flexibo.hardware.boards import Board
@@ -17,7 +18,6 @@ from flexibo.space import Categorical, Ordinal, Space
 from flexibo.studyfile._board import BoardChoice
 from flexibo.studyfile._fields import Fields
 from flexibo.studyfile._inherited import WITHHELD
-from flexibo.studyfile._shell import syntax_error
 from flexibo.studyfile._yaml_nodes import YamlList, YamlMapping, YamlScalar
 from flexibo.studyfile.command import Command
 from flexibo.studyfile.functions import Function, found

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from flexibo._internal.shell import ScriptResult, ScriptTimeout, run_script
 from flexibo._internal.text import printable_line
 from flexibo.errors import DesignError, FlexiBOError, MachineError
 from flexibo.executors.measure import (
@@ -44,7 +45,6 @@ from flexibo.objectives import Reading
 from flexibo.space import Design
 from flexibo.studyfile._board import run_on_board
 from flexibo.studyfile._inherited import inherited
-from flexibo.studyfile._shell import ScriptResult, ScriptTimeout, run_script
 from flexibo.studyfile._yaml_nodes import NUMBER
 from flexibo.studyfile.machine_settings import NO_SETTINGS, MachineSettings
 from flexibo.studyfile.metering import PRINTED, QUANTITIES, MeterChoice

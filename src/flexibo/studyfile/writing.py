@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from flexibo._internal.durations import parse_seconds
+from flexibo._internal.shell import syntax_error
 from flexibo._internal.stops import MOST_STOPS, checked_steps
 from flexibo.space.options import Option, option_to_dict
 from flexibo.studyfile._objectives import MANUAL, MEASURED_BY
 from flexibo.studyfile._options import option_of_node
-from flexibo.studyfile._shell import syntax_error
 from flexibo.studyfile._yaml_nodes import AMBIGUOUS, NUMBER, YamlMapping, nodes_of
 from flexibo.studyfile.mistakes import Mistakes, Position, nearest
 from flexibo.studyfile.template import STEP_WORDS, parsed

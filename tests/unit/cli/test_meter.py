@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 from tests.command_line import call, good, mentions, refusal
+from tests.unit._internal.processes import until_gone
 from tests.unit.hardware.fake_linux import put
 from tests.unit.hardware.fake_sensors import make_chip
 from tests.unit.hardware.test_rapl import make_zone
@@ -72,10 +74,20 @@ def test_the_exit_status_is_the_commands_and_nothing_runs_again_after_a_failure(
     assert (found["status"], found["repeats"], found["joules"]) == (7, 1, pytest.approx(2.0))
 
 
-def test_a_meter_that_is_terminated_ends_the_command(sys: Path) -> None:
-    outcome = call("meter", "--", "sh", "-c", "kill -TERM $PPID; exec sleep 60")
-    assert outcome.exit_code == 143
+@pytest.mark.parametrize(("name", "status"), [("TERM", 143), ("INT", 130)])
+def test_a_signal_ends_the_command_with_all_that_it_started(sys: Path, name: str, status: int) -> None:
+    outcome = call("meter", "--", "sh", "-c", f"sleep 1000 & echo $! > child; kill -{name} $PPID; wait")
+    assert outcome.exit_code == status
     assert outcome.stdout == ""
+    until_gone(Path("child"))
+
+
+@pytest.mark.parametrize(("name", "status"), [("TERM", 143), ("INT", 130)])
+def test_a_signal_ends_a_meter_that_hangs(sys: Path, name: str, status: int) -> None:
+    plug = f"sleep 1000 & echo $! > child; kill -{name} {os.getpid()}; wait"
+    assert call("meter", "--meter", plug, "--", "touch", "ran").exit_code == status
+    until_gone(Path("child"))
+    assert not Path("ran").exists()
 
 
 def test_a_command_is_a_meter(sys: Path) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
+from tests.unit._internal.processes import until, until_gone
 
+from flexibo._internal.shell import ScriptResult
 from flexibo.hardware import CommandMeter, CommandMeterError, MeterError
 from flexibo.hardware import by_command as module
 from flexibo.hardware.by_command import parsed_line
@@ -57,19 +60,11 @@ def test_watts_are_sampled_without_the_time_that_a_sample_takes(
 ) -> None:
     now, power = [0.0], ["10 W"]
 
-    class Done:
-        returncode = 0
-        stderr = b""
-
-        @property
-        def stdout(self) -> bytes:
-            return power[0].encode()
-
-    def run(*arguments: object, **settings: object) -> Done:
+    def run(*arguments: object, **settings: object) -> ScriptResult:
         now[0] += 0.5  # as long as the plug takes to answer
-        return Done()
+        return ScriptResult(0, power[0], "")
 
-    monkeypatch.setattr(module.subprocess, "run", run)
+    monkeypatch.setattr(module, "run_script", run)
     with CommandMeter("plug", period_seconds=3600.0, clock=lambda: now[0]) as meter:
         before = meter.read_joules()
         now[0] += 7.0
@@ -78,7 +73,7 @@ def test_watts_are_sampled_without_the_time_that_a_sample_takes(
         assert meter.read_joules() >= before + 70.0
 
 
-def test_a_command_that_fails_says_why_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_that_fails_says_why_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(CommandMeterError, match=r"7.*no plug there"):
         CommandMeter("echo 'no plug there' >&2; exit 7")
     with pytest.raises(CommandMeterError, match="127"):
@@ -89,9 +84,40 @@ def test_a_command_that_fails_says_why_in_one_line(tmp_path: Path, monkeypatch: 
         CommandMeter("printf '\\033[2J\\n'")
     with pytest.raises(CommandMeterError):
         CommandMeter("echo 1 J", folder=tmp_path / "missing")
-    monkeypatch.setattr(module, "LIMIT_SECONDS", 0.05)
-    with pytest.raises(CommandMeterError, match=r"0\.05 s"):
-        CommandMeter("exec sleep 5")
+
+
+def test_a_command_that_hangs_is_ended_with_all_that_it_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LIMIT_SECONDS", 0.3)
+    with pytest.raises(CommandMeterError, match=r"0\.3 s"):
+        CommandMeter("sleep 1000 & echo $! > child; sleep 1000", folder=tmp_path)
+    until_gone(tmp_path / "child")
+
+
+def test_a_command_that_prints_without_end_is_ended_at_once(tmp_path: Path) -> None:
+    begin = time.monotonic()
+    with pytest.raises(CommandMeterError, match=r"yes.* KiB.*J.*W"):
+        CommandMeter("yes & echo $! > child; wait", folder=tmp_path)
+    until_gone(tmp_path / "child")
+    assert time.monotonic() - begin < module.LIMIT_SECONDS
+
+
+def test_what_a_command_leaves_in_the_background_is_ended(tmp_path: Path) -> None:
+    CommandMeter("sleep 1000 & echo $! > child; echo 1 J", folder=tmp_path)
+    until_gone(tmp_path / "child")
+
+
+def test_closing_ends_a_sample_that_is_under_way(tmp_path: Path) -> None:
+    begin = time.monotonic()
+    command = "[ -e slow ] && { sleep 1000 & echo $! > child; wait; }; echo 1 W"
+    meter = CommandMeter(command, folder=tmp_path, period_seconds=0.01)
+    meter.read_joules()
+    (tmp_path / "slow").touch()
+    until(lambda: (tmp_path / "child").exists() and (tmp_path / "child").read_text())
+    meter.close()
+    until_gone(tmp_path / "child")
+    assert time.monotonic() - begin < module.LIMIT_SECONDS
 
 
 def test_the_environment_is_that_which_is_given() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.studyfile.processes import PATIENCE, Clock, is_gone, until
+from tests.unit._internal.processes import PATIENCE, Clock, is_gone, until
 
 from flexibo import Design, Evaluation, Objective, Space
 from flexibo.errors import DesignError, MachineError
@@ -201,7 +201,7 @@ class TestEnds:
         assert "SIGSEGV" in outcome(command("kill -SEGV $$", tmp_path)).reason
 
     def test_a_timeout_is_told_apart_from_a_failure(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("flexibo.studyfile._shell.time", Clock(tmp_path / "begun"))
+        monkeypatch.setattr("flexibo._internal.shell.time", Clock(tmp_path / "begun"))
         measure = command("echo 5; echo 1 > begun; sleep 1000", tmp_path, timeout=600.0, logs=str(tmp_path))
         with pytest.raises(TookTooLongError, match=r"timeout.*\b600 s"):
             measure(design())

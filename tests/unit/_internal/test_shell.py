@@ -4,22 +4,45 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from shutil import which
 from typing import Any
 
 import pytest
-from tests.unit.studyfile.processes import PATIENCE, Clock, until, until_gone
+from tests.unit._internal.processes import PATIENCE, Clock, until, until_gone
 
+from flexibo._internal.shell import (
+    KEPT_BYTES,
+    ScriptResult,
+    ScriptStopped,
+    ScriptTimeout,
+    run_program,
+    run_script,
+    syntax_error,
+)
 from flexibo.errors import MachineError
-from flexibo.studyfile._shell import KEPT_BYTES, ScriptResult, ScriptTimeout, run_script, syntax_error
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs a shell")
 
 
 def run(script: str, folder: Path, **fields: Any) -> ScriptResult:
     return run_script(script, folder=str(folder), **{"environment": dict(os.environ), **fields})
+
+
+TIDY = "trap 'sleep 0.2; touch tidied; exit' TERM; echo 1 > ready; while :; do sleep 0.02; done"
+
+
+def interrupt_after(file: Path) -> None:
+    """Press Ctrl-C once a file has something in it."""
+
+    def interrupt() -> None:
+        until(lambda: file.exists() and file.read_text())
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
 
 
 class TestResults:
@@ -81,7 +104,7 @@ class TestResults:
 
 class TestTimeouts:
     def test_a_timeout_kills_all_that_the_script_started(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("flexibo.studyfile._shell.time", Clock(tmp_path / "stubborn"))
+        monkeypatch.setattr("flexibo._internal.shell.time", Clock(tmp_path / "stubborn"))
         script = "sleep 1000 & echo $! > child; (trap '' TERM; sleep 1000) & echo $! > stubborn; wait"
         with pytest.raises(ScriptTimeout):
             run(script, tmp_path, seconds=600.0)
@@ -89,8 +112,8 @@ class TestTimeouts:
             until_gone(tmp_path / name)
 
     def test_a_script_may_tidy_up_before_it_is_killed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("flexibo.studyfile._shell.time", Clock(tmp_path / "ready"))
-        monkeypatch.setattr("flexibo.studyfile._shell.GRACE_SECONDS", PATIENCE)
+        monkeypatch.setattr("flexibo._internal.shell.time", Clock(tmp_path / "ready"))
+        monkeypatch.setattr("flexibo._internal.ending.GRACE_SECONDS", PATIENCE)
         script = "trap 'echo tidy > tidied; exit 1' TERM; echo ready > ready; while :; do sleep 0.05; done"
         with pytest.raises(ScriptTimeout):
             run(script, tmp_path, seconds=600.0)
@@ -100,7 +123,7 @@ class TestTimeouts:
     def test_a_timeout_reaches_even_what_left_the_session(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("flexibo.studyfile._shell.time", Clock(tmp_path / "away"))
+        monkeypatch.setattr("flexibo._internal.shell.time", Clock(tmp_path / "away"))
         script = "(setsid sh -c 'trap \"\" TERM; echo $$ > away; sleep 1000' >/dev/null 2>&1 &); sleep 1000"
         with pytest.raises(ScriptTimeout):
             run(script, tmp_path, seconds=600.0)
@@ -109,20 +132,86 @@ class TestTimeouts:
     def test_a_script_that_closed_its_output_has_a_timeout_too(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("flexibo.studyfile._shell.time", Clock(tmp_path / "pid"))
+        monkeypatch.setattr("flexibo._internal.shell.time", Clock(tmp_path / "pid"))
         with pytest.raises(ScriptTimeout):
             run("exec >&- 2>&-; echo $$ > pid; sleep 1000", tmp_path, seconds=600.0)
         until_gone(tmp_path / "pid")
 
     def test_ctrl_c_ends_it_and_is_passed_on(self, tmp_path: Path) -> None:
-        def interrupt() -> None:
-            until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
-            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-
-        threading.Thread(target=interrupt, daemon=True).start()
+        interrupt_after(tmp_path / "pid")
         with pytest.raises(KeyboardInterrupt):
             run("echo $$ > pid; sleep 1000", tmp_path)
         until_gone(tmp_path / "pid")
+
+    def test_all_that_it_started_may_tidy_up(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("flexibo._internal.shell.time", Clock(tmp_path / "ready"))
+        monkeypatch.setattr("flexibo._internal.ending.GRACE_SECONDS", PATIENCE)
+        with pytest.raises(ScriptTimeout):
+            run(f"({TIDY}) & wait", tmp_path, seconds=600.0)
+        assert (tmp_path / "tidied").exists()
+
+    def test_it_is_ended_once_nobody_needs_it(self, tmp_path: Path) -> None:
+        with pytest.raises(ScriptStopped):
+            run("echo $$ > pid; sleep 1000", tmp_path, is_over=(tmp_path / "pid").exists)
+        until_gone(tmp_path / "pid")
+
+    def test_a_listener_that_has_heard_enough_ends_it(self, tmp_path: Path) -> None:
+        def listen(chunk: bytes) -> None:
+            raise ValueError
+
+        with pytest.raises(ValueError):
+            run("yes & echo $! > pid; wait", tmp_path, listen=listen)
+        until_gone(tmp_path / "pid")
+
+
+@pytest.fixture(params=[False, True], ids=["no terminal", "a terminal"])
+def terminal(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether programs stay in the group of this process, as at a terminal."""
+    monkeypatch.setattr("flexibo._internal.shell._has_terminal", lambda: request.param)
+
+
+@pytest.mark.usefixtures("terminal")
+@pytest.mark.skipif(not Path("/proc/self/environ").exists() or not which("setsid"), reason="needs Linux")
+class TestPrograms:
+    def test_the_status_is_negative_for_a_signal(self) -> None:
+        assert [run_program(["sh", "-c", script]) for script in ("exit 7", "kill -9 $$")] == [7, -signal.SIGKILL]
+
+    def test_an_interrupt_ends_all_that_it_started(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        interrupt_after(tmp_path / "away")
+        script = "sleep 1000 & echo $! > child; setsid sh -c 'echo $$ > away; exec sleep 1000' & wait"
+        with pytest.raises(KeyboardInterrupt):
+            run_program(["sh", "-c", script])
+        until_gone(tmp_path / "child")
+        until_gone(tmp_path / "away")
+
+    def test_all_that_it_started_may_tidy_up(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr("flexibo._internal.ending.GRACE_SECONDS", PATIENCE)
+        interrupt_after(tmp_path / "ready")
+        with pytest.raises(KeyboardInterrupt):
+            run_program(["sh", "-c", f"({TIDY}) & wait"])
+        assert (tmp_path / "tidied").exists()
+
+    def test_what_it_leaves_in_its_group_is_ended_and_a_service_lives_on(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        service = "setsid sh -c 'echo $$ > away; exec sleep 1000' & while ! [ -s away ]; do sleep 0.01; done"
+        assert run_program(["sh", "-c", f"sleep 1000 & echo $! > child; {service}"]) == 0
+        until_gone(tmp_path / "child")
+        os.kill(int((tmp_path / "away").read_text()), signal.SIGKILL)  # which fails if it has ended
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs Linux")
+def test_kill_9_of_this_process_ends_all_that_a_program_started(tmp_path: Path) -> None:
+    script = "sleep 1000 & echo $! > child; wait"
+    code = f"from flexibo._internal.shell import run_program; run_program(['sh', '-c', {script!r}])"
+    running = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path)
+    until(lambda: (tmp_path / "child").exists() and (tmp_path / "child").read_text())
+    running.kill()
+    running.wait()
+    until_gone(tmp_path / "child")
 
 
 class TestWhatIsLeftBehind:
@@ -137,7 +226,7 @@ class TestWhatIsLeftBehind:
     def test_what_it_prints_after_the_end_is_not_in_the_output(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("flexibo.studyfile._shell.LOOK_SECONDS", PATIENCE)
+        monkeypatch.setattr("flexibo._internal.shell.LOOK_SECONDS", PATIENCE)
         assert run("(sleep 10; while :; do echo 7; sleep 0.05; done) & echo 1", tmp_path).output == "1\n"
 
 

@@ -44,3 +44,6 @@ class Clock:
     def monotonic(self) -> float:
         is_there = self.path.exists() and self.path.read_text().strip()
         return time.monotonic() + (1e6 if is_there else 0.0)
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)

@@ -1,6 +1,6 @@
-"""Runs a shell script, and ends all its processes: when it is done, at its timeout, or with this process.
+"""Runs a shell script or a program, and ends all its processes: when it is done, at a timeout, or with this process.
 
-The script leads a session of its own, so Ctrl-C at a terminal does not reach it and one signal reaches all of it. A
+A script leads a session of its own, so Ctrl-C at a terminal does not reach it and one signal reaches all of it. A
 watcher beside it holds one end of a connection whose other end this process holds: when this process dies, even by
 SIGKILL, the connection ends, and the watcher kills the whole group. Over the same connection the script's end is
 reported: from then on only what is already in its outputs is read, even if other processes still write there.
@@ -9,11 +9,14 @@ What left the group (``setsid``) is ended as well when the script is ended: it s
 started with, with a mark in it, which Linux shows under ``/proc``. What was started with another environment
 (``env -i``), what runs as another user, and everything on systems without ``/proc`` is not found. When a script ends by
 itself, its group is killed, and what left the group lives on: that is how services are started.
+
+A program in the foreground (`run_program`) has the streams of this process. With a terminal it stays in the session and
+the group of this process, so that Ctrl-C, Ctrl-Z and questions at the terminal work; its processes are then found by
+their mark only.
 """
 
 from __future__ import annotations
 
-import logging
 import os
 import secrets
 import selectors
@@ -21,22 +24,15 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO
 
+from flexibo._internal.ending import GRACE_SECONDS, MARK, SIGNAL_MARKED, ask_to_end, end_at_once, end_rest
 from flexibo.errors import MachineError
 
-logger = logging.getLogger(__name__)
-
 SHELL = "/bin/sh"
-PROC = Path("/proc")
-MARK = "FLEXIBO_MARK"  # the variable whose value identifies the processes of one command
-MOST_ROUNDS = 20  # how often to look again after a kill: a process may have started others in the meantime
-GRACE_SECONDS = 1.0  # how long a script may clean up after SIGTERM before it is killed
-END_SECONDS = 5.0  # how long to wait for a process that was killed; one that waits for a device may not die at once
 KEPT_BYTES = 64 * 1024  # how much of the end of each output is kept
 CHUNK = 64 * 1024
 LARGEST_PIPE = 1024 * 1024  # how much is read at once of what a script left in an output; a pipe holds no more
@@ -44,12 +40,19 @@ LOOK_SECONDS = 0.5  # how often to check for an end that is not reported, as aft
 WATCH = f"""read -r line <&3
 kill -TERM 0
 sleep {GRACE_SECONDS:g}
-for file in $(grep -lsF "{MARK}=$1" /proc/[0-9]*/environ); do
-    file=${{file#/proc/}}
-    kill -KILL "${{file%/environ}}"
-done
+signal=-KILL
+{SIGNAL_MARKED}
 kill -KILL 0
 """
+WATCH_PROGRAM = f"""trap '' TERM
+read -r line
+signal=-TERM
+{SIGNAL_MARKED}
+sleep {GRACE_SECONDS:g}
+signal=-KILL
+{SIGNAL_MARKED}
+"""
+"""The same for a program beside it, which is started after its watcher."""
 SUPERVISED = f"""exec 3<&0 </dev/null
 trap : TERM
 (trap '' TERM; mark=${MARK}; unset {MARK}; exec {SHELL} -c "$2" flexibo "$mark" >/dev/null 2>&1) &
@@ -76,6 +79,10 @@ class ScriptTimeout(Exception):  # noqa: N818  # what happened, rather than an e
     """The script exceeded its timeout."""
 
 
+class ScriptStopped(Exception):  # noqa: N818  # what happened, rather than an error of the program
+    """The script was ended because nobody needs it any more."""
+
+
 def run_script(
     script: str,
     *,
@@ -84,15 +91,46 @@ def run_script(
     seconds: float | None = None,  # then it is ended, and a ScriptTimeout is raised
     listen: Callable[[bytes], object] = lambda chunk: None,  # called with all that it prints as it arrives
     follow: Callable[[bytes], object] = lambda chunk: None,  # the same without its standard error
+    is_over: Callable[[], bool] = lambda: False,  # once it says so, the script is ended, and a ScriptStopped is raised
 ) -> ScriptResult:
-    """Run a script and return its result; when this returns or raises, none of its processes runs any more."""
+    """Run a script and return its result; when this returns or raises, none of its processes runs any more.
+
+    What `listen`, `follow` or `is_over` raises ends the script as well.
+    """
     until = None if seconds is None else time.monotonic() + seconds
     with _started(script, folder, environment) as (process, news):
         tails = {stream: b"" for stream in (process.stdout, process.stderr) if stream}
-        _listen(process, news, tails, until, listen, follow)
+        _listen(process, news, tails, until, listen, follow, is_over)
         status = _status(process, until)
     output, errors = (tail.decode(errors="replace") for tail in tails.values())
     return ScriptResult(status, output, errors)
+
+
+def run_program(words: Sequence[str], *, stdout: int | None = None) -> int:
+    """Run a program in the foreground and return its exit status, negative for a signal.
+
+    When this returns or raises, nothing of it runs any more, except for what left its group before it ended by itself.
+
+    Raises:
+        OSError, ValueError: It cannot be started.
+    """
+    mark = secrets.token_hex(16)
+    process: subprocess.Popen[bytes] | None = None
+    with _watched(mark):
+        has_terminal = _has_terminal()
+        try:
+            process = subprocess.Popen(
+                words, stdout=stdout, env={**os.environ, MARK: mark}, start_new_session=not has_terminal
+            )
+            status = process.wait()
+            end_rest(mark, group=os.getpgrp() if has_terminal else process.pid)
+            return status
+        except BaseException:
+            ask_to_end(process, mark)  # it may run although its number is not known here yet
+            raise
+        finally:
+            if process is not None:
+                end_at_once(process)
 
 
 def syntax_error(script: str) -> str:
@@ -132,10 +170,10 @@ def _started(
         try:
             yield process, news
         except BaseException:
-            _ask_to_end(process, mark)
+            ask_to_end(process, mark)
             raise
         finally:
-            _end(process)
+            end_at_once(process)
 
 
 def _listen(
@@ -145,6 +183,7 @@ def _listen(
     until: float | None,
     listen: Callable[[bytes], object],
     follow: Callable[[bytes], object],
+    is_over: Callable[[], bool],
 ) -> None:
     """Read until the script ends, and then what is already there: processes it left behind may still print."""
 
@@ -164,6 +203,8 @@ def _listen(
         while not has_ended:
             if until is not None and time.monotonic() >= until:
                 raise ScriptTimeout
+            if is_over():
+                raise ScriptStopped
             wait = LOOK_SECONDS if until is None else min(LOOK_SECONDS, until - time.monotonic())
             ready = [key.data for key, _ in selector.select(wait)]
             has_ended = None in ready or process.poll() is not None
@@ -186,52 +227,32 @@ def _status(process: subprocess.Popen[bytes], until: float | None) -> int:
     return 128 - status if is_signal else status
 
 
-def _ask_to_end(process: subprocess.Popen[bytes], mark: str) -> None:
-    """Let the whole group, and what left it, clean up for a moment; then kill what left it."""
-    _signal(process, signal.SIGTERM)
-    _signal_escaped(mark, signal.SIGTERM, group=process.pid)
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(GRACE_SECONDS)
-    _signal(process, signal.SIGKILL)
-    for _ in range(MOST_ROUNDS):
-        if not _signal_escaped(mark, signal.SIGKILL, group=process.pid):
-            return
+@contextmanager
+def _watched(mark: str) -> Iterator[None]:
+    """A context in which all marked processes are ended if this process dies, even by SIGKILL."""
+    environment = {name: value for name, value in os.environ.items() if name != MARK}
+    news, life = socket.socketpair()
+    with news:
+        with life:
+            watcher = subprocess.Popen(
+                [SHELL, "-c", WATCH_PROGRAM, "flexibo", mark],
+                stdin=life.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env=environment,
+                start_new_session=True,
+            )
+        try:
+            yield
+        finally:
+            watcher.kill()
+            watcher.wait()
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill the whole group, including the watcher, and release what was held."""
-    _signal(process, signal.SIGKILL)
+def _has_terminal() -> bool:
+    """Whether this process has a terminal, from which signals and input come."""
     try:
-        process.wait(END_SECONDS)
-    except subprocess.TimeoutExpired:
-        logger.warning("A command was killed but does not end; it may wait for a device.")
-    for stream in (process.stdout, process.stderr):
-        if stream is not None:
-            stream.close()
-
-
-def _signal(process: subprocess.Popen[bytes], number: int) -> None:
-    # The number of the group stays in use while the watcher lives, even after the script itself is reaped.
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, number)
-
-
-def _signal_escaped(mark: str, number: int, *, group: int) -> bool:
-    """Send a signal to the marked processes outside of a group; returns whether there were any."""
-    sent = False
-    for pid in _escaped_processes(mark):
-        with suppress(ProcessLookupError, PermissionError):
-            if os.getpgid(pid) != group:
-                os.kill(pid, number)
-                sent = True
-    return sent
-
-
-def _escaped_processes(mark: str) -> list[int]:
-    """The processes that were started with a mark; empty where the system does not show them."""
-    entry, found = f"{MARK}={mark}".encode(), []
-    for name in filter(str.isdecimal, os.listdir(PROC) if PROC.is_dir() else ()):
-        with suppress(OSError):  # it has ended, or belongs to another user
-            if entry in (PROC / name / "environ").read_bytes().split(b"\0"):
-                found.append(int(name))
-    return found
+        os.close(os.open(os.ctermid(), os.O_RDWR | os.O_NOCTTY))
+    except OSError:
+        return False
+    return True
