@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any
@@ -12,6 +13,8 @@ LARGE = 1e7
 """Values from here on are written with an exponent."""
 LEAST_PERCENT = 0.01
 """Smaller shares are words."""
+ROUNDING = 1e-9
+"""A share of a number that is a rounding error."""
 BLUR = 0.1
 """Values that differ by less than this share of their standard deviation may look the same."""
 
@@ -24,6 +27,19 @@ def format_number(value: float, digits: int = FEWEST_DIGITS) -> str:
     """
     text = f"{value:.{digits}g}"
     return f"{value:.0f}" if "e+" in text and abs(value) < LARGE else text
+
+
+def rounded_up(value: float, digits: int = FEWEST_DIGITS) -> float:
+    """The next number of at least `value` that `format_number` writes exactly; rounding errors are not rounded up.
+
+    >>> rounded_up(89.0301), rounded_up(70792.4), rounded_up(110.0), rounded_up(3 * 1.1)
+    (89.04, 70793.0, 110.0, 3.3)
+    """
+    if value <= 0.0:
+        return 0.0
+    unit = 10.0 ** (math.floor(math.log10(value)) + 1 - digits)
+    unit = unit if value >= LARGE else min(unit, 1.0)
+    return float(format_number(math.ceil(value * (1.0 - ROUNDING) / unit) * unit, digits))
 
 
 def format_share(share: float) -> str:

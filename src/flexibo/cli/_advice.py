@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flexibo.cli._storage import STORAGE_VARIABLE, has_password, short_path, short_url
 from flexibo.cli._text import typed_command
+
+if TYPE_CHECKING:
+    from flexibo.history import History
 
 NOTHING: Mapping[str, object] = {}
 
@@ -43,3 +47,10 @@ class StudyPlace:
         command = typed_command(["flexibo", *words], {**where, **options})
         is_set = self.storage == os.environ.get(STORAGE_VARIABLE)
         return f"{command} (with {STORAGE_VARIABLE} set to the storage)" if secret and not is_set else command
+
+
+def granted_budget(price: float | None, history: History) -> dict[str, object]:
+    """The budget that confirming at this price needs, twice the price, if that is not left of the study's budget."""
+    if price is None or history.budget is None or price <= history.budget - history.spent:
+        return {}
+    return {"--budget": f"{math.ceil(2.0 * price)}{history.cost_unit}"}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,26 +17,29 @@ from rich.text import Text
 from flexibo import plots
 from flexibo._internal.numbers import format_budget, format_number, format_spent
 from flexibo._internal.text import printable_line
-from flexibo.cli._advice import StudyPlace
+from flexibo.cli._advice import StudyPlace, granted_budget
 from flexibo.cli._detail import Detail, Tries
 from flexibo.cli._exit_status import ExitStatus
 from flexibo.cli._logs import complain
-from flexibo.cli._measure import is_interrupted
+from flexibo.cli._measure import Confirming, is_interrupted
 from flexibo.cli._storage import short_path, short_url
-from flexibo.cli._text import counted, print_json, printable_console
+from flexibo.cli._text import counted, print_json, printable_console, row_ranges
 from flexibo.errors import InvalidValueError, MissingExtraError
 from flexibo.history.events import Failed, Told
 from flexibo.history.measurements import QueuedDesign
 from flexibo.optimizer import StopKind
 from flexibo.optimizer.stop import failing
 from flexibo.plots.saving import is_drawn_by_flexibo
+from flexibo.results.promising import PromisingRow
 from flexibo.results.rows import json_row
 from flexibo.results.summary import Summary
+from flexibo.space import Design
 from flexibo.storage import shown_url
 from flexibo.study import Study
 from flexibo.study.progress import print_front
 
 ROUNDING = 1e-9  # a smaller share of the spent budget is a rounding error
+MEASURING = ("--data", "--only")  # options that every command which measures takes
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +63,15 @@ class Report:
     json: bool = False
     detail: Detail = Detail.USUAL
     tries: Tries = Tries.NO  # whether each objective is tried once before anything else
-    is_confirming: bool = False  # whether only promising designs were measured
+    again: Mapping[str, object] = field(default_factory=dict)  # options of measuring that are typed again
+    confirming: Confirming | None = None  # what was to be confirmed, if only promising designs were measured
+    promising: frozenset[Design] = frozenset()  # before; of a wish to confirm all of them
     budget: float | None = None  # before
+
+    @property
+    def is_confirming(self) -> bool:
+        """Whether only promising designs were measured."""
+        return self.confirming is not None
 
     @property
     def is_quiet(self) -> bool:
@@ -76,6 +86,8 @@ class Report:
         command: Callable[[Mapping[str, object]], str],
         again: Mapping[str, object],
         picture: PictureFile,
+        *,
+        confirming: Confirming | None = None,
         **known: Any,
     ) -> Report:
         """What is known before a run, with the command that resumes it when these options are typed again."""
@@ -83,7 +95,19 @@ class Report:
         def more(options: Mapping[str, object]) -> str:
             return command({**again, **options})
 
-        return cls(url, command(again), more, picture, count_attempts(study), budget=study.budget, **known)
+        wants_all = confirming is not None and confirming.rows is None
+        return cls(
+            url,
+            command(again),
+            more,
+            picture,
+            count_attempts(study),
+            again={name: value for name, value in again.items() if name in MEASURING},
+            confirming=confirming,
+            promising=frozenset(row.design for row in study.promising()) if wants_all else frozenset(),
+            budget=study.budget,
+            **known,
+        )
 
 
 def resume_command(url: str, name: str, options: Mapping[str, object]) -> str:
@@ -91,13 +115,14 @@ def resume_command(url: str, name: str, options: Mapping[str, object]) -> str:
     return StudyPlace(url, name).command("resume", options=options)
 
 
-def larger_budget(budget: float | None, spent: float = 0.0) -> str:
-    """Twice a budget, or what was spent if that is more, as it can be typed.
+def larger_budget(budget: float | None, spent: float = 0.0, needed: float | None = None) -> str:
+    """Twice a budget, or what was spent or the start is expected to need if that is more, as it can be typed.
 
-    >>> larger_budget(45.0), larger_budget(1800.0), larger_budget(10.0, 39.98)
-    ('90s', '60m', '80s')
+    >>> larger_budget(45.0), larger_budget(1800.0), larger_budget(10.0, 39.98), larger_budget(10.0, 39.98, 79.5)
+    ('90s', '60m', '80s', '160s')
     """
-    seconds = 2.0 * max(budget or 30.0, 0.0 if budget is None or spent <= budget else math.ceil(spent))
+    least = max(spent, needed or 0.0)
+    seconds = 2.0 * max(budget or 30.0, 0.0 if budget is None or least <= budget else math.ceil(least))
     for unit, length in (("d", 86400.0), ("h", 3600.0), ("m", 60.0)):
         if seconds >= 2 * length and seconds % length == 0:
             return f"{seconds / length:g}{unit}"
@@ -122,7 +147,7 @@ def report(
     """
     place = StudyPlace(about.url, study.name)
     if about.json:
-        confirming = {"confirming": confirming_facts(study, queued)} if about.is_confirming else {}
+        confirming = {"confirming": confirming_facts(study, queued, about.promising)} if about.is_confirming else {}
         trial = {"tried": list(tried)} if about.tries is not Tries.NO else {}
         known = {**facts(study, about.url, about.command, ran=ran), "by_hand": list(about.manual)}
         print_json({**known, **confirming, **trial})
@@ -139,7 +164,7 @@ def report(
         waits = about.manual and (not ran or study.stop_kind in (None, StopKind.MANUAL))
         lines = _manual_lines(study, about, ran=ran) if waits else _lines(study, about, ran=ran)
         if about.is_confirming:
-            lines = [confirming_line(study, queued, place), *_raised_line(study, about.budget), *lines]
+            lines = [*confirming_lines(study, queued, about), *_raised_line(study, about.budget), *lines]
         for line in lines:
             typer.echo(printable_line(line))
     exit_after(study, place, ran=ran)
@@ -228,9 +253,8 @@ def _lines(study: Study, about: Report, *, ran: bool) -> list[str]:
     elif count_attempts(study) == about.attempts and not about.is_confirming:
         found.insert(0, f"Nothing was measured: the study had ended before.{'' if ran else f' {study.stopped}'}")
     if study.budget is not None and study.stop_kind is StopKind.BUDGET:
-        found.append(
-            f"Resume with a larger budget: {about.more({'--budget': larger_budget(study.budget, study.spent)})}"
-        )
+        larger = larger_budget(study.budget, study.spent, study.needed_budget)
+        found.append(f"Resume with a larger budget: {about.more({'--budget': larger})}")
     if study.stop_kind is StopKind.RULE:
         found += _rule_lines(study, about)
     return found
@@ -247,32 +271,55 @@ def _rule_lines(study: Study, about: Report) -> list[str]:
     return []
 
 
-def confirming_facts(study: Study, queued: Sequence[QueuedDesign]) -> dict[str, Any]:
-    """What became of the designs that were queued to be confirmed, ready for JSON."""
+def confirming_facts(study: Study, queued: Sequence[QueuedDesign], wanted: Collection[Design]) -> dict[str, Any]:
+    """What became of the designs that were queued, or `wanted` to be confirmed, ready for JSON."""
     waiting = {one.number for one in study.queue}
     lacking = [one for one in queued if any(_readings_missing(study, one))]
+    unpaid = _unpaid_rows(study, {*wanted, *(one.design for one in lacking)})
     return {
         "designs": len(queued),
         "confirmed": len(queued) - len(lacking),
         "still_queued": sum(one.number in waiting for one in lacking),
         "queue": [{"number": one.number, "design": dict(one.design), "lacks": list(one.objectives)} for one in lacking],
+        "unpaid_rows": [row.number for row in unpaid],
     }
 
 
-def confirming_line(study: Study, queued: Sequence[QueuedDesign], place: StudyPlace) -> str:
-    """What became of the designs that were queued to be confirmed, in a sentence."""
-    found = confirming_facts(study, queued)
+def confirming_lines(study: Study, queued: Sequence[QueuedDesign], about: Report) -> list[str]:
+    """What became of the designs that were queued, and which rows the budget did not pay for."""
+    found, place = confirming_facts(study, queued, about.promising), StudyPlace(about.url, study.name)
     if not queued:
-        return "Nothing was queued: every promising design is measured, being measured or queued already."
-    lacking, waiting = found["designs"] - found["confirmed"], found["still_queued"]
+        return ["Nothing was queued: every promising design is measured, being measured or queued already."]
+    unpaid = {row.design for row in study.promising() if row.number in found["unpaid_rows"]}
+    waiting = found["still_queued"]
+    failed = sum(one["design"] not in map(dict, unpaid) for one in found["queue"]) - waiting
     said = [f"Confirmed {found['confirmed']} of {counted(found['designs'], 'design')}."]
     if waiting:
         said.append(f"{waiting} {'is' if waiting == 1 else 'are'} still queued.")
-    if lacking > waiting:
-        said.append(f"{lacking - waiting} failed, or the budget did not pay for {'it' if lacking == 1 else 'them'}.")
+    if failed > 0:
+        said.append(f"{failed} failed.")
     if waiting:
         said.append(f"The queue: {place.command('status')}")
-    return " ".join(said)
+    return [" ".join(said), *_unpaid_line(study, found["unpaid_rows"], about)]
+
+
+def _unpaid_rows(study: Study, wanted: Collection[Design]) -> list[PromisingRow]:
+    """The promising rows of designs that were wanted and are not in the queue: the budget did not pay for them."""
+    waiting = {one.design for one in study.queue}
+    return [row for row in study.promising() if row.design in wanted and row.design not in waiting]
+
+
+def _unpaid_line(study: Study, unpaid: Sequence[int], about: Report) -> list[str]:
+    """Which rows are not confirmed because the budget did not pay for all, what they cost, and how to confirm them."""
+    if not unpaid:
+        return []
+    found, unit = study.hand_over(), study.history.cost_unit
+    rows, cost = [row.number for row in found.promising], found.confirm_cost
+    price = "" if cost is None else f", which would cost about {format_number(cost, 3)} {unit}".rstrip()
+    place = StudyPlace(about.url, study.name, study.history.origin)
+    command = place.measuring("confirm", options={**about.again, **granted_budget(cost, study.history)})
+    which = f"Row {rows[0]} is" if len(rows) == 1 else f"Rows {row_ranges(rows)} are"
+    return [f"The budget did not pay for all: {which} not confirmed{price}. Continue with: {command}"]
 
 
 def _raised_line(study: Study, before: float | None) -> list[str]:

@@ -186,7 +186,7 @@ def resume_file(
         json=json,
         detail=detail,
         tries=tries if confirming is None else Tries.NO,
-        is_confirming=confirming is not None,
+        confirming=confirming,
     )
     _measure_and_report(study, file, execution, executor, about, confirming)
 

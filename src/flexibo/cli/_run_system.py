@@ -104,8 +104,8 @@ def resume_system(
     add_stop_rules(study, given, quiet=quiet)
     again = {"--data": _folder(options, built), "--only": list(execution.only)}
     command = partial(resume_command, url, given.name)
-    picture, is_confirming = _default_picture(built, url), confirming is not None
-    about = Report.before(study, url, command, again, picture, json=json, detail=detail, is_confirming=is_confirming)
+    picture = _default_picture(built, url)
+    about = Report.before(study, url, command, again, picture, json=json, detail=detail, confirming=confirming)
     _measure_and_report(study, built.system, execution, executor, about, confirming)
 
 

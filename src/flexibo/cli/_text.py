@@ -107,6 +107,22 @@ def count_of_designs(number: float) -> str:
     return "infinitely many" if number == float("inf") else f"{number:,}"
 
 
+def row_ranges(numbers: Sequence[int]) -> str:
+    """Numbers in ascending order, with neighbours as ranges.
+
+    >>> row_ranges([6, 7, 8, 10, 11]), row_ranges([3])
+    ('6 to 8, 10, 11', '3')
+    """
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    listed = [f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs]
+    return ", ".join(listed)
+
+
 def counted(number: int, noun: str, plural: str = "") -> str:
     """A number of things.
 

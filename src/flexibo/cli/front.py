@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import math
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from flexibo._internal.numbers import format_exact, format_number
-from flexibo.cli._advice import StudyPlace
+from flexibo.cli._advice import StudyPlace, granted_budget
 from flexibo.cli._completion import PICTURES, picture_names
 from flexibo.cli._exit_status import ExitStatus
 from flexibo.cli._options import JSONFlag, StorageURL, StudyName
@@ -242,13 +241,6 @@ def _advice(found: HandOver, place: StudyPlace, flags: Mapping[str, object], his
             queue = place.command("confirm", one, options={**granted, "--later": True})
             lines.append(f"Queue what a promising design lacks: {queue}")
     return lines
-
-
-def granted_budget(price: float | None, history: History) -> dict[str, object]:
-    """The budget that confirming at this price needs, twice the price, if that is not left of the study's budget."""
-    if price is None or history.budget is None or price <= history.budget - history.spent:
-        return {}
-    return {"--budget": f"{math.ceil(2.0 * price)}{history.cost_unit}"}
 
 
 def _whole(row: DesignRow, history: History, kind: str) -> list[str]:

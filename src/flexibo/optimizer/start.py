@@ -21,6 +21,7 @@ from typing import TypeAlias
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray
+from flexibo._internal.numbers import rounded_up
 from flexibo.belief.costs import mean_costs
 from flexibo.belief.failures import chance_of_success
 from flexibo.belief.price_list import ROUNDING
@@ -237,9 +238,22 @@ def _question(
     offered = request.prices(design)
     if not offered.pays(offered.prices[0, purchases].sum()):
         missing = sum(len(some) for some in names if not request.wanted.isdisjoint(some))
-        return initial_too_expensive(request.history, missing, chosen=chosen)
+        needs, unpriced = _needed_budget(request, tasks)
+        return initial_too_expensive(request.history, missing, needs, unpriced, chosen=chosen)
     asked = request.wanted_first(names[place])
     return request.question(design, asked, initial=True, why=_why(initial.index(design), len(initial), chosen=chosen))
+
+
+def _needed_budget(request: Request, tasks: Sequence[Task]) -> tuple[float, list[str]]:
+    """The budget that pays these tasks too, and the objectives of unknown cost, which count as the most expensive."""
+    history, known = request.history, request.costs.known(request.history)
+    offered = request.prices(*(design for design, _ in tasks))
+    guess = float(offered.prices[:, known].max(initial=0.0))
+    prices = np.where(known, offered.prices, guess)
+    unpriced = {p for _, purchases in tasks for p in purchases if not known[p]}
+    missing = sum(float(prices[i, purchases].sum()) for i, (_, purchases) in enumerate(tasks))
+    paid = (history.budget or 0.0) - offered.left
+    return rounded_up(paid + missing), [history.purchases[p].objective for p in sorted(unpriced)]
 
 
 def _why(i: int, n: int, *, chosen: bool) -> str:

@@ -61,12 +61,14 @@ PASSING = (StopKind.IDLE, StopKind.WAITING, StopKind.QUEUE, StopKind.TRIED, Stop
 class Stop:
     """There is nothing to ask: a kind for programs, and a sentence for people that no code looks into.
 
-    If it `waits`, this may change once other processes have measured.
+    If it `waits`, this may change once other processes have measured. `needs` is the budget that the initial designs
+    are expected to need, if this one cannot pay for them.
     """
 
     kind: StopKind
     reason: str
     waits: bool = False
+    needs: float | None = None
 
 
 MOST_FAILURES = 6
@@ -150,14 +152,21 @@ def never_measured(history: History, name: str) -> Stop:
     return Stop(StopKind.FAILING, f"No value of {name!r} was ever measured.")
 
 
-def initial_too_expensive(history: History, missing: int, *, chosen: bool) -> Stop:
-    """The stop of a study that cannot pay for its initial designs; the user has `chosen` how many there are."""
+def initial_too_expensive(
+    history: History, missing: int, needs: float, unpriced: Collection[str], *, chosen: bool
+) -> Stop:
+    """The stop of a study that cannot pay for its initial designs; the user has `chosen` how many there are.
+
+    They are expected to need a budget of `needs`, if what is `unpriced` costs as much as the most expensive other one.
+    """
     budget = format_budget(history.budget or 0.0, history.cost_unit)
     lacking = "1 evaluation is" if missing == 1 else f"{missing} evaluations are"
+    guess = f"; what {' and '.join(unpriced)} costs is not known yet" if unpriced else ""
     return Stop(
         StopKind.BUDGET,
-        f"The budget of {budget} cannot pay for the initial designs: {lacking} missing. Raise the budget"
-        f"{' or lower n_initial' if chosen else ''}.",
+        f"The budget of {budget} cannot pay for the initial designs: {lacking} missing. Raise the budget to "
+        f"about {_cost(history, needs)} or more{', or lower n_initial' if chosen else ''}{guess}.",
+        needs=needs,
     )
 
 

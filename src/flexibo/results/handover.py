@@ -28,7 +28,7 @@ from flexibo.results.certificate import Certificate, certificate_of, percent, re
 from flexibo.results.confidence import LEAST
 from flexibo.results.front import Front, FrontRow
 from flexibo.results.known_designs import KnownDesigns
-from flexibo.results.promising import Promising, PromisingRow
+from flexibo.results.promising import NOTHING_PROMISING, Promising, PromisingRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,9 @@ class HandOver:
 
     def _price(self, unit: str) -> str:
         if not self.to_confirm:
-            return "nothing promising is left to confirm" if self.front else ""
+            is_best = self.certificate is not None and is_bound(self.certificate) and not self.certificate.relative
+            search = "" if is_best else "; continue the study to search for others"
+            return f"{NOTHING_PROMISING}{search}" if self.front else ""
         what = "the promising design" if self.to_confirm == 1 else f"the {self.to_confirm} promising designs"
         if self.confirm_cost is None:
             return f"what confirming {what} would cost is not known yet"

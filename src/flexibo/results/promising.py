@@ -21,7 +21,7 @@ from flexibo.results.cells import (
 )
 from flexibo.results.rows import DesignRow, option_columns, quantity_columns
 
-NOTHING_PROMISING = "Nothing promising is left to confirm."
+NOTHING_PROMISING = "no design that is measured in part is expected to improve the confirmed front"
 GAIN_LEGEND = "gain: expected growth of the hypervolume"
 PRICE_LEGEND = "to confirm: cost of measuring the rest"
 CHANCE_LEGEND = "chance: that the rest can be measured"
@@ -52,12 +52,12 @@ class Promising(Tabular, tuple[PromisingRow, ...]):
 
     def __str__(self) -> str:
         """A table with one design per line, followed by the options that do not vary."""
-        return plain_table(self, self._columns(), promising_notes(self)) if self else NOTHING_PROMISING
+        return plain_table(self, self._columns(), promising_notes(self)) if self else _nothing()
 
     def _repr_html_(self) -> str:
         """A table, for notebooks."""
         if not self:
-            return html_block(html_line(NOTHING_PROMISING))
+            return html_block(html_line(_nothing()))
         return html_block(html_designs(self, self._columns(), promising_notes(self)))
 
     def _columns(self) -> list[Column]:
@@ -100,6 +100,10 @@ def promising_notes(rows: Sequence[PromisingRow]) -> list[str]:
     """What the marks and columns of a table of promising designs mean."""
     steps = [REACHED_LEGEND] if any(row.reached for row in rows) else []
     return [f"{PREDICTED_LEGEND}; {GAIN_LEGEND}", f"{PRICE_LEGEND}; {CHANCE_LEGEND}", *steps]
+
+
+def _nothing() -> str:
+    return f"{NOTHING_PROMISING[0].upper()}{NOTHING_PROMISING[1:]}."
 
 
 def gain_cell(row: PromisingRow) -> str:

@@ -42,7 +42,7 @@ class StoppingStudy(ShownStudy, Protocol):
     def with_steps(self, objective: Objective, measure: Measure) -> Measure:
         """A function as an executor calls it."""
 
-    def record_stop(self, kind: StopKind, reason: str) -> None:
+    def record_stop(self, kind: StopKind, reason: str, *, needs: float | None = None) -> None:
         """Store why the study stopped."""
 
 
@@ -123,7 +123,7 @@ def run_until_stopped(
             stop = interruption = TERMINATED if isinstance(error, Terminated) else INTERRUPTED
         finally:
             claims.give_back(claims.held() - before, fault)
-        study.record_stop(stop.kind, stop.reason)
+        study.record_stop(stop.kind, stop.reason, needs=stop.needs)
         if interruption is not None:
             bar.interrupted(study)
         else:

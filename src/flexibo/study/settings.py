@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
 from flexibo._internal.checks import checked_delta, whole_number
+from flexibo._internal.numbers import ROUNDING, format_number, rounded_up
 from flexibo.belief.candidates import filling_designs
 from flexibo.belief.candidates import initial_designs as drawn_designs
 from flexibo.belief.costs import CostCallable
@@ -211,9 +212,10 @@ def check_budget_covers_initial(budget: float | None, settings: Settings, leads:
         return
     count = len(settings.initial_designs) if settings.full_start else min(FEWEST, len(settings.initial_designs))
     needed = count * sum(prior for prior in priors if prior is not None)
-    if needed > budget:
+    if needed * (1.0 - ROUNDING) > budget:
+        least = format_number(rounded_up(needed))
         raise InvalidValueError(
-            f"budget is {budget:g}, but {count} initial designs are expected to cost {needed:g}; raise the budget"
+            f"budget is {budget:g}, but {count} initial designs are expected to cost {least}; raise the budget"
             f"{' or lower n_initial' if settings.full_start else ''}."
         )
 

@@ -320,6 +320,12 @@ class Study:
         return None if stop is None else stop.kind
 
     @property
+    def needed_budget(self) -> float | None:
+        """The budget that the initial designs are expected to need, if the study stopped because it cannot pay them."""
+        stop = self._last_stop.known()
+        return None if stop is None else stop.needs
+
+    @property
     def predictor(self) -> Predictor:
         """The models, costs and Pareto region of the method, given the history."""
         return self._mind.optimizer.predictor
@@ -778,9 +784,12 @@ class Study:
                     self._commit(lambda: unpaid_events(self.history, found))
             return found
 
-    def record_stop(self, kind: StopKind, reason: str) -> None:
-        """Store why the study stopped, for a program that knows more about it than `run`, which stores it itself."""
-        stop = Stop(StopKind(kind), reason)
+    def record_stop(self, kind: StopKind, reason: str, *, needs: float | None = None) -> None:
+        """Store why the study stopped, for a program that knows more about it than `run`, which stores it itself.
+
+        `needs` is what `needed_budget` says until something happens; it is not stored.
+        """
+        stop = Stop(StopKind(kind), reason, needs=needs)
         try:
             if kind not in PASSING:
                 self._commit(lambda: stopped_events(self.history, stop))

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from flexibo.cli._advice import StudyPlace
+from flexibo import Study
+from flexibo.cli._advice import StudyPlace, granted_budget
 
 SECRET = "postgresql://ada:secret@host/studies"
 
@@ -58,3 +59,10 @@ class TestStudyFile:
     def test_a_file_that_is_not_there_is_not_proposed(self, path: str) -> None:
         place = StudyPlace(origin={"study_file": path, "sha256": "0"})
         assert place.measuring("resume") == "flexibo resume"
+
+
+def test_a_budget_is_proposed_if_what_is_left_does_not_pay() -> None:
+    history = Study({"x": [1, 2]}, ["a", "b"], budget=10).history
+    assert granted_budget(5.0, history) == {}
+    assert granted_budget(20.0, history) == {"--budget": "40"}
+    assert granted_budget(20.0, Study({"x": [1, 2]}, ["a", "b"]).history) == {}

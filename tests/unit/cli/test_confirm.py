@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from pathlib import Path
 
 import pytest
 from tests.command_line import asked_by_hand, call, good, history, mentions, refusal
 
 from flexibo import Study
+from flexibo.cli._text import row_ranges
 
 URL = "sqlite:///toy.db"
 CONFIRM = ("confirm", "--storage", URL)
@@ -42,6 +45,28 @@ def test_a_spent_study_is_confirmed_with_a_budget_of_its_own() -> None:
     assert (after.budget or 0.0) > (before.budget or 0.0)
     assert all(evaluation.queued is not None for evaluation in after.asked[len(before.asked) :])
     assert not set(promising()) & set(rows)
+
+
+def test_rows_that_the_budget_does_not_pay_for_are_named_with_their_price_and_the_command_that_confirms_them() -> None:
+    rows = Study.load(URL).promising()
+    cheapest = min(row.confirm_cost or 0.0 for row in rows)
+    shown = good(*CONFIRM, "--budget", cheapest)
+    left = Study.load(URL).hand_over()
+    numbers = [row.number for row in left.promising]
+    assert 0 < len(numbers) < len(rows)
+    (said,) = re.findall(r"^The budget did not pay for all: (.*)$", shown, re.MULTILINE)
+    listed = f"Rows {row_ranges(numbers)} are" if len(numbers) > 1 else f"Row {numbers[0]} is"
+    assert said.startswith(f"{listed} not confirmed, which would cost about {left.confirm_cost:.3g}")
+    command = said.partition("Continue with: flexibo ")[2]
+    assert "did not pay" not in good(*shlex.split(command))
+    assert not {row.design for row in Study.load(URL).promising()} & {row.design for row in left.promising}
+
+
+def test_rows_that_the_budget_does_not_pay_for_are_in_the_json() -> None:
+    cheapest = min(row.confirm_cost or 0.0 for row in Study.load(URL).promising())
+    found = json.loads(good(*CONFIRM, "--budget", cheapest, "--json"))
+    assert found["confirming"]["unpaid_rows"] == promising() != []
+    assert json.loads(good(*CONFIRM, "--budget", "10m", "--json"))["confirming"]["unpaid_rows"] == []
 
 
 def test_chosen_rows_are_confirmed_and_the_outcome_is_json_on_request() -> None:

@@ -15,7 +15,6 @@ from tests import command_line
 from tests.command_line import HOSTILE, begun, copied, mentions, offered, worked
 
 from flexibo import Objective, Study
-from flexibo.cli.front import granted_budget
 from flexibo.objectives import Reading
 
 
@@ -229,7 +228,7 @@ class TestFront:
         assert (kinds.count("confirmed"), kinds.count("promising")) == (len(likely.front), len(likely.promising))
         assert len(kinds) == len(numbers)
         for flags in ((), ("--possible",), ("--measured",)):  # the price is always that of the same designs
-            price = "nothing promising" if not likely.promising else f"{likely.confirm_cost:.3g}"
+            price = "measured in part" if not likely.promising else f"{likely.confirm_cost:.3g}"
             assert mentions(good(*flags), price)
 
     @pytest.mark.parametrize("number", [0, -3, 99])
@@ -306,10 +305,3 @@ class TestFront:
 
     def test_json_and_csv_at_once_are_refused(self, study: Study) -> None:
         assert mentions(refusal("--json", "--csv"), "--json", "--csv")
-
-
-def test_a_budget_is_proposed_if_what_is_left_does_not_pay() -> None:
-    history = Study({"x": [1, 2]}, ["a", "b"], budget=10).history
-    assert granted_budget(5.0, history) == {}
-    assert granted_budget(20.0, history) == {"--budget": "40"}
-    assert granted_budget(20.0, Study({"x": [1, 2]}, ["a", "b"]).history) == {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from pathlib import Path
 
@@ -52,6 +53,14 @@ class TestRun:
         printed("run", "study.yaml", "--budget", "90s")
         assert stored().budget == 90
         assert len(stored().history.measurements) > before
+
+    @pytest.mark.parametrize("budget", ["2s", "9s"])
+    def test_the_budget_that_is_suggested_pays_for_a_start_that_the_first_one_could_not(self, budget: str) -> None:
+        shown = printed("run", "study.yaml", "--budget", budget)
+        assert "cannot pay for the initial designs" in shown
+        (command,) = re.findall(r"Resume with a larger budget: flexibo (.*)$", shown, re.MULTILINE)
+        assert "cannot pay for the initial designs" not in printed(*shlex.split(command))
+        assert stored().history.chosen
 
     @pytest.mark.variant
     def test_a_share_that_may_be_missed_is_added_to_the_stop_rules_of_the_file(self, folder: Path) -> None:

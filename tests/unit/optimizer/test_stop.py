@@ -93,7 +93,10 @@ def test_an_objective_without_a_value_waits_for_a_pending_evaluation_and_fails_w
 @pytest.mark.parametrize(
     ("found", "facts"),
     [
-        (stop.initial_too_expensive(history_of(budget=12.5), 7, chosen=True), "12.5.* 7 evaluations.*n_initial"),
+        (
+            stop.initial_too_expensive(history_of(budget=12.5), 7, 80.5, ["b"], chosen=True),
+            "12.5.* 7 evaluations.* 80.5 .*n_initial; what b costs",
+        ),
         (stop.design_too_expensive(history_of(budget=12.5), 3.14159, 2.0), "3.142,.* 2 of 12.5 "),
         (stop.design_too_expensive(history_of(budget=12.5), 3.0, -1.0), " 3,.* 0 of 12.5 "),
     ],

@@ -110,7 +110,12 @@ def test_the_last_sentence_has_the_bound_of_the_confirmed_designs_alone() -> Non
     told = replace(found, certificate=bound, with_promising=replace(bound, relative=0.05))
     assert all(text in told.sentence() for text in ("12.5 %", "5 %", "95 %"))
     assert told.to_dict()["missed_at_most"] == 0.125
-    assert "nothing promising" in replace(told, promising=Promising(), to_confirm=0).sentence()
+    nothing = replace(told, promising=Promising(), to_confirm=0)
+    ending = "no design that is measured in part is expected to improve the confirmed front"
+    assert nothing.sentence().endswith(f"{ending}; continue the study to search for others.")
+    assert str(nothing.promising).lower() == f"{ending}."
+    best = replace(bound, relative=0.0)  # nothing better exists
+    assert replace(nothing, certificate=best, with_promising=best).sentence().endswith(f"{ending}.")
 
 
 def test_what_is_expected_to_add_nothing_is_not_promising() -> None:

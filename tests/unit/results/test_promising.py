@@ -59,4 +59,4 @@ def test_records_have_every_attribute_of_a_row(tmp_path: Path) -> None:
 
 
 def test_nothing_promising_says_so() -> None:
-    assert "Nothing" in str(Promising())
+    assert "No design" in str(Promising())

@@ -34,6 +34,10 @@ def test_a_budget_below_the_initial_designs_is_refused_when_costs_are_known(spac
         Study(space, objectives, budget=100, n_initial=10)
     with pytest.raises(InvalidValueError, match=r"budget is 21,.* 2 initial designs .* 22;"):
         Study(space, objectives, budget=21)
+    uneven = [Objective("a", cost=50.00015), Objective("b", cost=1.1)]
+    with pytest.raises(InvalidValueError, match=r"2 initial designs .* 102\.3;"):
+        Study(space, uneven, budget=102.2)
+    Study(space, uneven, budget=102.3)
 
 
 def test_a_study_stored_without_the_kind_of_its_start_measures_complete_designs(space: Space) -> None:

@@ -431,6 +431,12 @@ def test_a_budget_that_runs_out_during_the_initial_designs_says_so(make_study: M
     assert study.stop_kind is StopKind.BUDGET
     assert all(fact in study.stopped for fact in (" 30 ", "initial designs", "n_initial"))
     assert study.spent <= 30
+    assert study.needed_budget is not None
+    assert f" {study.needed_budget:g} or more" in study.stopped
+    study.budget = study.needed_budget
+    study.run(functions)
+    assert "initial designs" not in study.stopped
+    assert study.needed_budget is None
 
 
 def test_a_free_objective_is_allowed(space: Space) -> None:

@@ -18,7 +18,7 @@ const spent = (facts, unit) => {
 const front = (view) => {
   if (!view) return tile("Confirmed", "–", under("not known yet"));
   const { confirmed, promising } = view;
-  const more = promising === null ? (confirmed ? "promising ones are being computed" : "no design yet") : promising ? `${count(promising)} more promising, not measured yet` : confirmed ? "nothing promising is left to confirm" : "no design yet";
+  const more = promising === null ? (confirmed ? "promising ones are being computed" : "no design yet") : promising ? `${count(promising)} more promising, not measured yet` : confirmed ? "no other design measured in part is expected to improve it" : "no design yet";
   return tile("Confirmed", confirmed ? counted(confirmed, "design") : "–", under(more));
 };
 
@@ -32,7 +32,7 @@ const missed = (view) => {
 };
 
 const confirming = (view, unit) => {
-  if (!view?.promising) return tile("Confirming costs", "–", under(view?.confirmed && view.promising === 0 ? "nothing promising is left to confirm" : "not known yet"));
+  if (!view?.promising) return tile("Confirming costs", "–", under(view?.confirmed && view.promising === 0 ? "no design measured in part is worth it" : "not known yet"));
   const cost = view.confirm_all_cost === null ? "unknown" : withUnit(view.confirm_all_cost, unit, 3);
   return tile("Confirming costs", cost, under(`about, for ${counted(view.promising, "promising design")}`));
 };
