@@ -33,6 +33,7 @@ from torch import nn
 
 from flexibo._internal.files import write_atomically
 from flexibo._internal.text import printable_line
+from flexibo._internal.untrusted_json import untrusted_json
 from flexibo.errors import MachineError
 from flexibo.systems.tasks.base import Design, Device, LearningTask, TrainingFailedError
 from flexibo.systems.training import Progress, Trained, Writer, identity, network_options, packed, train, unpacked
@@ -207,10 +208,10 @@ class ModelStore:
     def _entry(self, name: str) -> dict[str, Any] | None:
         path = self.folder / f"{name}.json"
         try:
-            entry = json.loads(path.read_text(encoding="utf-8"))
+            entry = untrusted_json(path.read_bytes())
         except (FileNotFoundError, NotADirectoryError):
             return None
-        except (ValueError, RecursionError, OSError):
+        except (ValueError, OSError):
             entry = None
         if isinstance(entry, dict) and entry.get("name") == name:
             return entry
@@ -305,7 +306,7 @@ def _stored(entry: Mapping[str, Any], weights: Path) -> StoredModel | None:
     try:
         numbers = [float(entry["error_percent"]), float(entry["seconds"]), *(float(loss) for loss in entry["losses"])]
         digest = hashlib.sha256(weights.read_bytes()).hexdigest()
-        if digest != entry["weights_sha256"] or not all(math.isfinite(number) for number in numbers):
+        if digest != entry["weights_sha256"] or not all(map(math.isfinite, numbers)) or min(numbers[:2]) < 0:
             return None
         design, epochs, machines = dict(entry["design"]), int(entry["epochs"]), tuple(map(str, entry["machines"]))
         return StoredModel(design, numbers[0], numbers[1], epochs, tuple(numbers[2:]), weights, machines)
@@ -322,8 +323,8 @@ def _unwritable(folder: Path, error: OSError) -> UnwritableStoreError:
 def _holder(lock: Path) -> dict[str, Any]:
     """The holder of the lock; empty if it is not (or not yet) written."""
     try:
-        holder = json.loads(lock.read_text(encoding="utf-8"))
-    except (ValueError, OSError, RecursionError):
+        holder = untrusted_json(lock.read_bytes())
+    except (ValueError, OSError):
         return {}
     return holder if isinstance(holder, dict) else {}
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
+import logging
 import math
 import re
 import shlex
@@ -21,12 +21,14 @@ from typing import Any, Protocol
 
 from flexibo._internal.files import write_atomically
 from flexibo._internal.text import printable_line
+from flexibo._internal.untrusted_json import untrusted_json
 from flexibo.errors import InvalidValueError, MachineError
 
 NAME = re.compile(r"[a-z]+-[0-9a-f]{32}")  # of an entry
 MOST_ENTRY_BYTES = 2**22
 MOST_WEIGHT_BYTES = 2**33
 SSH_SECONDS = 600
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +64,11 @@ class Folder:
     def entries(self, network: str) -> Iterator[tuple[str, bytes]]:
         """The names and contents of the entries of a network."""
         for path in sorted(self.path.glob(f"{network}-*.json")):
-            if path.is_file() and path.stat().st_size <= MOST_ENTRY_BYTES:
-                yield path.stem, path.read_bytes()
+            try:
+                with open(path, "rb") as file:
+                    yield path.stem, file.read(MOST_ENTRY_BYTES + 1)
+            except OSError as error:
+                _log.warning("The entry %s cannot be read: %s.", printable_line(path), error.strerror or error)
 
     def weights(self, name: str) -> bytes:
         """The file of the weights of an entry."""
@@ -89,9 +94,9 @@ class RemoteFolder:
         try:
             with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
                 for member in archive:
-                    file = archive.extractfile(member) if member.isfile() and member.size <= MOST_ENTRY_BYTES else None
+                    file = archive.extractfile(member) if member.isfile() else None
                     if file is not None:
-                        yield Path(member.name).stem, file.read()
+                        yield Path(member.name).stem, file.read(MOST_ENTRY_BYTES + 1)
         except tarfile.TarError as error:
             raise MachineError(
                 f"What {self.host} sent of its models cannot be read: {printable_line(error)}."
@@ -134,9 +139,25 @@ def place_of(text: str) -> Place:
 
 
 def models_of(place: Place, *, network: str, training: str, seed: int) -> list[ModelEntry]:
-    """The models of a training (the fingerprint of its data and settings) with a seed, by their error."""
-    found = [_entry(name, content, network, training, seed) for name, content in place.entries(network)]
-    return sorted((one for one in found if one is not None), key=lambda one: (one.error_percent, one.name))
+    """The models of a training (the fingerprint of its data and settings) with a seed, by their error.
+
+    A damaged entry is left out, with a warning that names it.
+    """
+    found = []
+    for name, content in place.entries(network):
+        if not NAME.fullmatch(name):
+            continue
+        try:
+            entry = _entry(name, content, network, training, seed)
+        except KeyError as error:
+            _warn(name, f"it has no {error}")
+        except TypeError:
+            _warn(name, "a value in it has the wrong type")
+        except ValueError as error:
+            _warn(name, str(error))
+        else:
+            found += [] if entry is None else [entry]
+    return sorted(found, key=lambda one: (one.error_percent, one.name))
 
 
 def is_network_of(entry: ModelEntry, design: Mapping[str, Any]) -> bool:
@@ -161,19 +182,24 @@ def fetch_model(place: Place, entry: ModelEntry, folder: Path) -> Path:
     return target
 
 
+def _warn(name: str, reason: str) -> None:
+    _log.warning("The entry %s.json of a model is damaged and left out: %s.", name, printable_line(reason))
+
+
 def _entry(name: str, content: bytes, network: str, training: str, seed: int) -> ModelEntry | None:
-    """The entry, if it is whole and of this training."""
-    try:
-        entry = json.loads(content)
-        if not NAME.fullmatch(name) or entry["name"] != name or "failed" in entry:
-            return None
-        if (entry["network"], entry["fingerprint"], entry["seed"]) != (network, training, seed):
-            return None
-        numbers = float(entry["error_percent"]), float(entry["seconds"])
-        if not all(map(math.isfinite, numbers)):
-            return None
-        machines = tuple(printable_line(machine) for machine in entry["machines"])
-        design, epochs, sha = dict(entry["design"]), int(entry["epochs"]), str(entry["weights_sha256"])
-        return ModelEntry(name, design, *numbers, epochs, machines, sha, content)
-    except (ValueError, LookupError, TypeError, RecursionError):
+    """The entry, if it is of this training and did not fail; ValueError, KeyError or TypeError if it is damaged."""
+    if len(content) > MOST_ENTRY_BYTES:
+        raise ValueError(f"it has more than {MOST_ENTRY_BYTES} bytes")
+    entry = untrusted_json(content)
+    if not isinstance(entry, dict) or entry["name"] != name:
+        raise ValueError("it does not have its own name")
+    if (entry["network"], entry["fingerprint"], entry["seed"]) != (network, training, seed) or "failed" in entry:
         return None
+    numbers = float(entry["error_percent"]), float(entry["seconds"])
+    epochs = float(entry["epochs"])
+    if not all(math.isfinite(number) and number >= 0 for number in (*numbers, epochs)):
+        raise ValueError("its error, seconds or epochs are no numbers of a training")
+    machines = tuple(printable_line(machine) for machine in entry["machines"])
+    return ModelEntry(
+        name, dict(entry["design"]), *numbers, int(epochs), machines, str(entry["weights_sha256"]), content
+    )

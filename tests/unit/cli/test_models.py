@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.command_line import call, good, mentions, refusal
@@ -40,6 +41,13 @@ def test_models_are_listed_with_the_rows_of_the_front_that_have_them(network_stu
         ([1], 8.0, {"filters_1": 32}),
         ([], 9.0, {"filters_1": 16}),
     ]
+
+
+def test_a_damaged_model_is_named_and_the_others_are_listed(network_study: Study, caplog: Any) -> None:
+    put_model(Path("models"), 1)
+    damaged = put_model(Path("models"), 2, error_percent=10**400)
+    assert [row["error_percent"] for row in json.loads(good("models", "--json"))] == [9.0]
+    assert damaged in caplog.text
 
 
 def test_the_weights_of_a_row_are_fetched(network_study: Study) -> None:

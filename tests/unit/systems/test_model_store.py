@@ -218,6 +218,9 @@ def test_a_damaged_entry_is_trained_again(
     [
         {"error_percent": None},
         {"error_percent": float("nan")},
+        {"error_percent": 10**400},
+        {"error_percent": -1.0},
+        {"epochs": float("inf")},
         {"losses": 3},
         {"weights_sha256": "0" * 64},
         {"design": {"filters_1": 1}},

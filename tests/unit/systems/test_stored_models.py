@@ -40,14 +40,62 @@ def test_the_models_of_a_study_are_those_with_its_data_settings_and_seed(tmp_pat
     assert not is_network_of(found[0], {"filters_1": 16, "precision": "bf16"})
 
 
+STRANGE = "lenet-" + "0" * 32
+
+
 @pytest.mark.parametrize(
-    "changes",
-    [{"error_percent": "nan"}, {"error_percent": None}, {"name": "another"}, {"design": 3}, {"machines": None}],
+    ("changes", "reason"),
+    [
+        ({"error_percent": "nan"}, "numbers"),
+        ({"error_percent": -1.0}, "numbers"),
+        ({"error_percent": float("inf")}, "Infinity"),
+        ({"error_percent": 10**400}, "401 digits"),
+        ({"error_percent": [1]}, "wrong type"),
+        ({"error_percent": None}, "'error_percent'"),
+        ({"epochs": 10**400}, "401 digits"),
+        ({"epochs": "inf"}, "numbers"),
+        ({"epochs": "many"}, "many"),
+        ({"seconds": -1}, "numbers"),
+        ({"name": "another"}, "own name"),
+        ({"network": None}, "'network'"),
+        ({"design": 3}, "wrong type"),
+        ({"design": "\ud800"}, "surrogates"),
+        ({"machines": None}, "'machines'"),
+        ({"machines": 3}, "wrong type"),
+        ({"more": json.loads("[" * 200 + "]" * 200)}, "nested"),
+    ],
 )
-def test_a_damaged_entry_is_no_model(tmp_path: Path, changes: dict[str, Any]) -> None:
-    put_model(tmp_path, **changes)
-    (tmp_path / f"lenet-{'0' * 32}.json").write_text("[" * 100_000)
-    assert models_of(Folder(tmp_path), **STUDY) == []
+def test_a_damaged_entry_is_named_and_the_others_are_listed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, changes: dict[str, Any], reason: str
+) -> None:
+    good, bad = put_model(tmp_path, 1), put_model(tmp_path, 2, **changes)
+    assert [one.name for one in models_of(Folder(tmp_path), **STUDY)] == [good]
+    [warning] = caplog.messages
+    assert f"{bad}.json" in warning
+    assert reason in warning
+    assert warning.isprintable()
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"3", b"[" * 100_000, b"\xff", b"{", b" " * 2**22 + b" {}"])
+def test_an_entry_that_is_none_is_named_and_the_others_are_listed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, content: bytes
+) -> None:
+    good = put_model(tmp_path, 1)
+    (tmp_path / f"{STRANGE}.json").write_bytes(content)
+    assert [one.name for one in models_of(Folder(tmp_path), **STUDY)] == [good]
+    [warning] = caplog.messages
+    assert f"{STRANGE}.json" in warning
+
+
+def test_an_entry_that_cannot_be_read_is_named_and_a_file_of_another_name_is_none(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    good = put_model(tmp_path, 1)
+    (tmp_path / f"{STRANGE}.json").mkdir()
+    (tmp_path / "lenet-notes.json").write_text("mine")
+    assert [one.name for one in models_of(Folder(tmp_path), **STUDY)] == [good]
+    [warning] = caplog.messages
+    assert f"{STRANGE}.json" in warning
 
 
 def test_a_fetched_model_is_a_model_of_the_store_here(tmp_path: Path) -> None:

@@ -546,7 +546,7 @@ def read_journal(board: Board) -> List[Dict[str, Any]]:
         is_same_boot = kept["boot"] == board.boot
     except FileNotFoundError:
         return []
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise Problem(
             "machine",
             f"The journal {path} cannot be read ({error}); restart the board, then remove it.",
@@ -616,7 +616,7 @@ def undone(board: Board, one: Dict[str, Any]) -> str:
             return ""
         put(path, one["before"])
         return "" if not one["steady"] or agrees(path, one["before"], one["tolerance"]) else "it did not take it"
-    except (Problem, KeyError, TypeError) as error:
+    except (Problem, KeyError, TypeError, ValueError, AttributeError) as error:  # the journal may be damaged
         return str(error)
     except OSError as error:
         return error.strerror or str(error)
@@ -1159,7 +1159,7 @@ class Lock:
         try:
             entry = json.loads(os.pread(self.file, 1 << 16, 0).decode() or "{}")
             left = entry.get("boot_id") == board.boot and os.path.exists(str(entry.get("journal", "")))
-        except (ValueError, AttributeError):
+        except (ValueError, AttributeError, RecursionError):
             left = False
         if left:
             raise Problem("machine", "flexibo left settings on this board; run there: flexibo knobs restore.")
@@ -1475,7 +1475,7 @@ def value_of(line: str) -> Any:
     """The value in the last line that a command printed: a number or a JSON object; None if it is neither."""
     try:
         value = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return value if isinstance(value, (*NUMBER, dict)) and not isinstance(value, bool) else None
 

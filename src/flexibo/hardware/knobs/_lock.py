@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass, fields
 from datetime import datetime, timezone
 from pathlib import Path
 
+from flexibo._internal.untrusted_json import untrusted_json
 from flexibo.hardware.knobs.base import Roots
 from flexibo.hardware.knobs.journal import Journal, JournalError
 
@@ -141,9 +142,9 @@ def _is_there(path: Path) -> bool:
 def _read(descriptor: int) -> LockHolder | None:
     """The entry; None if there is none, or if it was not written by a session."""
     try:
-        content = json.loads(os.pread(descriptor, _LARGEST, 0))
+        content = untrusted_json(os.pread(descriptor, _LARGEST, 0))
         holder = LockHolder(**content)
-    except (ValueError, TypeError, RecursionError):
+    except (ValueError, TypeError):
         return None
     kinds = {"int": int, "str": str}
     return holder if all(type(getattr(holder, f.name)) is kinds[str(f.type)] for f in fields(LockHolder)) else None

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from flexibo._internal.files import sync_folder
+from flexibo._internal.untrusted_json import untrusted_json
 from flexibo.errors import MachineError
 from flexibo.hardware.knobs.base import HERE, Roots, Write
 from flexibo.hardware.knobs.files import is_knob_place
@@ -119,8 +120,8 @@ class Journal:
         except (OSError, ValueError) as error:
             raise JournalError(f"The journal {self.path} cannot be read: {error}. Nothing was done.") from None
         try:
-            entry = _entry(json.loads(text))
-        except (ValueError, TypeError, KeyError, RecursionError):
+            entry = _entry(untrusted_json(text))
+        except (ValueError, TypeError, KeyError):
             raise JournalError(
                 f"The journal {self.path} is damaged; nothing was done. Restart the machine, or correct the settings "
                 "manually, then remove the file."

@@ -324,15 +324,29 @@ def test_after_a_restart_the_kernel_has_its_own_values_again(agent: ModuleType, 
 def test_a_damaged_journal_is_a_sentence_and_one_that_names_other_files_is_refused(
     agent: ModuleType, board: Any, tmp_path: Path
 ) -> None:
-    journal = put(Path(board.state, "journal.json"), "{")
-    with pytest.raises(agent.Problem, match="journal"):
-        agent.restore(board)
+    one = '{"boot": "", "writes": [{"nvpmodel": 1, "before": %s}]}'
+    for damage in ("{", "[]", "3", "[" * 100_000, '{"boot": ' * 100_000, one % ("[" * 100_000)):
+        journal = put(Path(board.state, "journal.json"), damage)
+        before = journal.read_bytes()
+        with pytest.raises(agent.Problem, match="journal") as caught:
+            agent.restore(board)
+        assert "\n" not in str(caught.value)
+        assert journal.read_bytes() == before
+    for path in (5, ["x"], "\0", {}):
+        agent.write_journal(board, [{"path": path, "before": "x", "steady": True, "tolerance": 0.0}])
+        with pytest.raises(agent.Problem, match="restored"):
+            agent.restore(board)
     mine = put(tmp_path / "mine", "precious")
     agent.write_journal(board, [agent.write_to(str(mine), "x", "y")])
     with pytest.raises(agent.Problem, match="mine"):
         agent.restore(board)
     assert mine.read_text() == "precious\n"
     assert journal.exists()
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000])
+def test_deep_nesting_is_no_value_of_a_command(agent: ModuleType, text: str) -> None:
+    assert agent.value_of(text) is None
 
 
 def test_a_timeout_ends_the_command(session: subprocess.Popen[bytes], root: Path) -> None:
