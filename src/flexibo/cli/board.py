@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,7 +11,7 @@ from flexibo._internal.text import printable_line
 from flexibo.cli._files import write_whole
 from flexibo.cli._help import HelpfulCommand, HelpfulGroup
 from flexibo.cli._options import JSONFlag
-from flexibo.cli._text import counted, print_json
+from flexibo.cli._text import print_json
 from flexibo.errors import InvalidValueError
 
 if TYPE_CHECKING:
@@ -86,36 +85,11 @@ def check(
 
 def _show(place: SshPlace | SocketPlace, *, json: bool) -> None:
     from flexibo.hardware.boards import Board
+    from flexibo.hardware.boards.agent import finding_lines
 
     found = Board(place).check()
     if json:
         print_json({key: value for key, value in found.items() if key not in ("ok", "agent", "opened")})
         return
-    for line in _lines(found):
+    for line in finding_lines(found):
         typer.echo(printable_line(line))
-
-
-def _lines(found: Mapping[str, Any]) -> Iterator[str]:
-    who = f"{found['user']}{' (root)' if found['is_root'] and found['user'] != 'root' else ''}"
-    yield f"board        {found['hostname']}{', ' if found['model'] else ''}{found['model']}"
-    yield f"Python       {found['python']}, as {who}; commands run in {found['folder']}"
-    if found["celsius"] is not None:
-        yield f"temperature  {found['celsius']:.0f} °C ({found['where']})"
-    if found["is_busy"]:
-        yield "busy         a measurement runs there now; its settings are shown"
-    if found["restored"]:
-        yield f"restored     {counted(int(found['restored']), 'setting')} that a killed agent had left"
-    for name, meter in found["meters"].items():
-        yield f"meter        {name}: {meter['name'] or '-- ' + meter['problem']}"
-    for name, knob in found["knobs"].items():
-        offered = f"  of {(' to ' if knob['is_range'] else ', ').join(map(_shown, knob['offered']))}"
-        now = "" if knob["now"] is None else f" now {_shown(knob['now'])}{offered}"
-        yield f"knob         {name}:{now}{' -- ' + knob['problem'] if knob['problem'] else ''}"
-    for problem in found["problems"]:
-        yield f"problem      {problem}"
-    if not any(meter["name"] for meter in found["meters"].values()):
-        yield "No meter can be read there; name a command that prints joules or watts as the meter of a study."
-
-
-def _shown(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,6 +1,7 @@
 """Boards: machines that cannot run flexibo, measured through an agent that is copied there.
 
-`agent.py` is data here: one file that runs on the board, alone, with Python 3.6. The rest speaks to it.
+`agent.py` is one file that runs on the board, alone, with Python 3.6. The rest speaks to it. So what both sides need,
+such as the values of memory knobs, is in that file.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ One file for boards that cannot run flexibo: Python 3.6 or later on Linux, the s
     python3 agent.py session        requests on standard input, answers on standard output, one JSON line each
     python3 agent.py serve          the same on a port of the loopback interface, for whoever knows the token
     python3 agent.py run --meter auto --set active_cores=2 -- ./infer.sh 16
-    python3 agent.py check          what can be read and set here
+    python3 agent.py check          what can be read and set here, in lines; with --json for programs
     python3 agent.py restore        restores what a killed agent left, as every start does
 
 A knob is set only after the journal beside this file says how to undo it. It is restored when the command ends, is
@@ -49,7 +49,12 @@ SAMPLE_SECONDS = 0.02
 SMI_SECONDS = 0.1
 PATIENT_STEPS = 20  # a counter that does not rise for this many of its steps has stopped
 IDLE_PARTS = 5
-TOOL_SECONDS = 30.0  # how long nvpmodel, or a command of a knob or meter, may take
+TOOL_SECONDS = 30.0  # how long nvpmodel, or a command of a knob, may take
+METER_SECONDS = 15.0  # how long one call of a command that is a meter may take (as flexibo.hardware.by_command)
+METER_STEP_SECONDS = 1.0  # how often such a command is believed to have news
+MOST_KIB = 64  # how much one call of a program may print
+LOOK_SECONDS = 0.05
+LOOKS_PER_STEP = 20
 COOL_LIMIT_SECONDS = 600.0
 ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 JOURNAL, TOKEN = "journal.json", "token"
@@ -66,20 +71,25 @@ TX2_EMC_MHZ = (40.8, 68, 102, 204, 408, 665.6, 800, 1062.4, 1331.2, 1600, 1866)
 XAVIER_EMC_MHZ = (204, 408, 665.6, 800, 1065.6, 1331.2, 1600, 1866, 2133)
 ORIN_EMC_MHZ = (204, 665.6, 2133, 3199)
 SCHEDULERS = {"CFP": ("cfq", "bfq", "mq-deadline", "deadline"), "NOOP": ("noop", "none")}
+# The memory knobs: the file under /proc/sys/vm, the paper's values, and the smallest and largest that a kernel accepts.
 VM = {
-    "swappiness": "swappiness",
-    "dirty_ratio": "dirty_ratio",
-    "dirty_background_ratio": "dirty_background_ratio",
-    "cache_pressure": "vfs_cache_pressure",
-}
-VM_RANGES = {
-    "swappiness": (0, 200),
-    "dirty_ratio": (1, 100),
-    "dirty_background_ratio": (1, 100),
-    "cache_pressure": (0, 2**31 - 1),
+    "swappiness": ("swappiness", (10, 30, 60, 100), (0, 200)),
+    "dirty_background_ratio": ("dirty_background_ratio", (10, 50, 80), (1, 100)),
+    "dirty_ratio": ("dirty_ratio", (5, 50), (1, 100)),
+    "cache_pressure": ("vfs_cache_pressure", (100, 500), (0, 2**31 - 1)),
 }
 CHIPS = ("coretemp", "k10temp", "zenpower", "cpu_thermal", "amdgpu", "scpi_sensors", "apm_xgene")
-UNITS = {"J": 1.0, "mJ": 1e-3, "kJ": 1e3, "Wh": 3600.0, "kWh": 3.6e6, "W": 1.0, "mW": 1e-3, "kW": 1e3}
+JOULES = {"mJ": 1e-3, "J": 1.0, "kJ": 1e3, "Wh": 3600.0, "kWh": 3.6e6}
+WATTS = {"mW": 1e-3, "W": 1.0, "kW": 1e3}
+NUMBER_AND_UNIT = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-z]+)")
+# A shell command, and beside it in its group a watcher that ends both when the agent dies, even by kill -9.
+WATCHED = f"""exec 3<&0 </dev/null
+(trap '' TERM; read -r line <&3; kill -TERM 0; sleep {GRACE_SECONDS:g}; kill -KILL 0) >/dev/null 2>&1 &
+trap : TERM
+/bin/sh -c "$1" flexibo 3<&-
+"""
+# A shell command that begins when it is told to: by then the guard knows it. It never begins if the agent dies before.
+AWAITING = 'read -r line && exec /bin/sh -c "$1" </dev/null'
 
 
 class Problem(Exception):  # noqa: N818  # a part of the protocol
@@ -150,31 +160,103 @@ def chosen(text: str) -> str:
     return found.group(1) if found else text
 
 
+def visible(text: str) -> str:
+    """The text on one line, with control characters escaped."""
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+
+
+def shortened(text: str, most: int) -> str:
+    """The text, or its beginning and its end if it is longer."""
+    if len(text) <= most:
+        return text
+    gap = f"...({len(text):,} characters)..."
+    kept = max(most - len(gap), 2)
+    begin = max(kept - kept // 4, 1)
+    return f"{text[:begin]}{gap}{text[len(text) - (kept - begin) :]}"
+
+
+def last_line(text: str) -> str:
+    """The last line that says something."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return shortened(visible(lines[-1]), 200) if lines else ""
+
+
 def output_of(command: Any) -> str:
     """What a program, or a command of the shell, prints; a problem if it fails."""
     name = command if isinstance(command, str) else command[0]
+    status, output, errors = called(name, command, TOOL_SECONDS)
+    if status:
+        said = last_line(errors or output) or "it said nothing"
+        raise Problem("machine", "{} failed: {}.".format(name, said.rstrip(".")))
+    return output
+
+
+def called(
+    name: str, command: Any, seconds: float, wanted: str = "", is_over: Callable[[], bool] = lambda: False
+) -> Tuple[int, str, str]:
+    """The status, the output and the errors of a program or a shell command; then nothing of its group runs any more.
+
+    A problem if it cannot be started, takes too long or prints too much; Gone once `is_over` says so.
+    """
+    is_script = isinstance(command, str)
+    words = ["/bin/sh", "-c", WATCHED, "flexibo", command] if is_script else command
+    life, held = os.pipe()
     try:
         process = subprocess.Popen(
-            command,
-            shell=isinstance(command, str),
-            stdin=subprocess.DEVNULL,
+            words,
+            stdin=life if is_script else subprocess.DEVNULL,  # nvpmodel may ask
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            universal_newlines=True,
-            errors="replace",
+            start_new_session=True,
         )
-    except OSError as error:
-        raise Problem("machine", f"{name} cannot be started: {error.strerror}.") from None
+    except (OSError, ValueError) as error:
+        os.close(held)
+        raise Problem("machine", f"{name} cannot be started: {getattr(error, 'strerror', None) or error}.") from None
+    finally:
+        os.close(life)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    said = {process.stdout.fileno(): b"", process.stderr.fileno(): b""}
     try:
-        output, errors = process.communicate(timeout=TOOL_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.communicate()
-        raise Problem("machine", f"{name} did not end within {TOOL_SECONDS:g} s.") from None
-    if process.returncode:
-        said = (errors or output).strip().splitlines()
-        raise Problem("machine", "{} failed: {}.".format(name, (said or ["it said nothing"])[-1].rstrip(".")))
-    return output
+        for printed in chunks(process, list(said), time.monotonic() + seconds):
+            if printed is None:
+                raise Problem("machine", f"{name} did not end within {seconds:g} s.")
+            if is_over():
+                raise Gone
+            said[printed[0]] += printed[1]
+            if sum(map(len, said.values())) > MOST_KIB * 1024:
+                raise Problem("machine", f"{name} printed more than {MOST_KIB} KiB{wanted}.")
+    finally:
+        if process.poll() is None:
+            signal_group(process.pid, signal.SIGTERM)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(GRACE_SECONDS)
+        signal_group(process.pid, signal.SIGKILL)  # with its watcher and what it left behind
+        process.wait()
+        for stream in (process.stdout, process.stderr):
+            stream.close()
+        os.close(held)
+    output, errors = (text.decode(errors="replace") for text in said.values())
+    return process.returncode, output, errors
+
+
+def chunks(
+    process: "subprocess.Popen[bytes]", outputs: List[int], until: float
+) -> Iterator[Optional[Tuple[int, bytes]]]:
+    """What a process prints and where, nothing from time to time; None if it has not ended in time."""
+    anyone = outputs[0]
+    has_ended = False
+    while not has_ended:
+        has_ended = process.poll() is not None  # then once more, for what is already there
+        wait = 0.0 if has_ended else LOOK_SECONDS if outputs else LOOK_SECONDS / 20
+        for output in select.select(outputs, [], [], wait)[0]:
+            chunk = os.read(output, 65536)
+            if not chunk:
+                outputs.remove(output)
+            yield output, chunk
+        yield anyone, b""
+        if not has_ended and time.monotonic() >= until:
+            yield None
 
 
 # Knobs. Each lists the writes for a value; a write says how it is undone.
@@ -196,8 +278,6 @@ def pinned(low: str, high: str, target: int, tolerance: float = 0.01) -> List[Di
 
 class Knob:
     """A setting: what it is now, what is offered, and the writes for a value."""
-
-    is_range = False  # whether all whole numbers between the two that are offered are
 
     def __init__(self, board: Board, name: str) -> None:
         self.board = board
@@ -382,10 +462,8 @@ class EmcFrequency(Knob):
 class VmNumber(Knob):
     """A number of /proc/sys/vm."""
 
-    is_range = True
-
     def _file(self) -> str:
-        path = self.board.path("proc/sys/vm", VM[self.name])
+        path = self.board.path("proc/sys/vm", VM[self.name][0])
         if number_of(path) is None:
             raise self.missing(f"{path} cannot be read")
         return path
@@ -395,10 +473,10 @@ class VmNumber(Knob):
 
     def offered(self) -> List[Any]:
         self._file()
-        return list(VM_RANGES[self.name])
+        return list(VM[self.name][1])
 
     def writes(self, value: Any) -> List[Dict[str, Any]]:
-        low, high = self.offered()
+        low, high = VM[self.name][2]
         if isinstance(value, (bool, str)) or value != int(value) or not low <= value <= high:
             raise Problem("value", f"Knob {self.name!r} is {value!r}; it is from {low} to {high}.")
         write = write_to(self._file(), int(value), text_of(self._file()))
@@ -725,6 +803,11 @@ class Counter(Meter):
     def joules(self) -> float:
         for at, (read, whole) in enumerate(self._read):
             now = read()
+            if now < self._last[at] and not whole:
+                raise Problem(
+                    "machine",
+                    f"{self.name} fell from {self._last[at]:g} J to {now:g} J, and energy only grows; measure again.",
+                )
             self._total += now - self._last[at] + (whole if now < self._last[at] else 0.0)
             self._last[at] = now
         return self._total
@@ -739,7 +822,8 @@ class Sampled(Meter):
         self._lock = threading.Lock()
         self._end = threading.Event()
         self._fault = ""
-        self._total, self._at, self._last = 0.0, time.perf_counter(), watts()
+        self._total, self._shown = 0.0, 0.0
+        self._at, self._last = time.perf_counter(), self._power()
         self._thread = threading.Thread(target=self._run)
         self._thread.daemon = True
         self._thread.start()
@@ -748,21 +832,38 @@ class Sampled(Meter):
         while not self._end.wait(self.step):
             try:
                 self._sample()
-            except (Problem, OSError, ValueError) as error:
-                self._fault = str(error)
+            except (Problem, OSError, ValueError, Gone) as error:
+                self._fault = self._fault or str(error)
                 return
+
+    def _power(self) -> float:
+        try:
+            watts = self._watts()
+            if not 0 <= watts < float("inf"):
+                raise ValueError(f"it returned {watts!r} W")
+        except (Problem, OSError, ValueError) as error:
+            self._fault = str(error)
+            raise self._unread() from None
+        return watts
+
+    def _unread(self) -> Problem:
+        return Problem("machine", "{}: the power cannot be read: {}.".format(self.name, self._fault.rstrip(".")))
 
     def _sample(self) -> float:
         with self._lock:
-            now, watts = time.perf_counter(), self._watts()
+            if self._fault:
+                raise self._unread()
+            watts, now = self._power(), time.perf_counter()
             self._total += (now - self._at) * (watts + self._last) / 2
             self._at, self._last = now, watts
             return self._total
 
     def joules(self) -> float:
-        if self._fault:
-            raise Problem("machine", "{} cannot be read any more: {}.".format(self.name, self._fault.rstrip(".")))
-        return self._sample()
+        """The energy so far, without the time that the last sample took."""
+        asked = time.perf_counter()
+        total = self._sample()
+        self._shown = max(total - self._last * (time.perf_counter() - asked), self._shown)
+        return self._shown
 
     def close(self) -> None:
         self._end.set()
@@ -940,27 +1041,72 @@ def hwmon(board: Board, detail: str) -> Meter:
     return Counter(name, [(read, 0.0)], 0.1) if is_counter else Sampled(name, lambda: max(read(), 0.0))
 
 
-def by_command(command: str) -> Meter:
-    """A command that prints joules counted so far, or the power now."""
+class ByCommand(Meter):
+    """A command that prints the joules counted so far, or the power now; as flexibo.hardware.by_command."""
 
-    def read() -> Tuple[float, str]:
-        lines = output_of(command).strip().splitlines() or [""]
-        match = re.match(r"^([-+.\deE]+)\s*([a-zA-Z]+)$", lines[-1].strip())
-        if match is None or match.group(2) not in UNITS:
-            said = lines[-1][:60]
-            raise Problem("machine", f"The meter {command!r} printed {said!r}; it must be a number and J or W.")
-        return float(match.group(1)) * UNITS[match.group(2)], match.group(2)
+    def __init__(self, command: str, link: Optional["Link"] = None) -> None:
+        self.name = f"command {shortened(visible(command), 60)}"
+        self._command, self._link = command, link
+        self._is_closed = threading.Event()
+        begin = time.perf_counter()
+        self._unit = self._ask()[1]
+        # A reading is as old as the command takes to print it.
+        self.step = max(METER_STEP_SECONDS, time.perf_counter() - begin)
+        self._meter: Meter
+        if self._unit in JOULES:
+            self._meter = Counter(self.name, [(self._number, 0.0)], self.step)
+        else:
+            self._meter = Sampled(self.name, self._number, self.step)
 
-    unit = read()[1]
-    if unit.endswith(("J", "h")):
-        return Counter(command, [(lambda: read()[0], 0.0)], 0.001)
-    return Sampled(command, lambda: read()[0], 1.0)
+    def joules(self) -> float:
+        return self._meter.joules()
+
+    def close(self) -> None:
+        self._is_closed.set()
+        self._meter.close()
+
+    def _number(self) -> float:
+        number, unit = self._ask()
+        if (unit in JOULES) != (self._unit in JOULES):
+            raise Problem("machine", f"The meter's {self.name} printed {self._unit} first and {unit} now.")
+        return number
+
+    def _ask(self) -> Tuple[float, str]:
+        name = f"The meter's {self.name}"
+        wanted = "; it must print a number and its unit, J or W"
+        status, output, errors = called(name, self._command, METER_SECONDS, wanted + ", and end", self._is_over)
+        if status:
+            said = last_line(errors) or last_line(output)
+            status = status if status > 0 else 128 - status
+            more = f" ({said})" if said else ""
+            raise Problem("machine", f"{name} ended with exit status {status}{more}{wanted}.")
+        return parsed_line(last_line(output), self.name)
+
+    def _is_over(self) -> bool:
+        return self._is_closed.is_set() or (self._link is not None and self._link.is_over())
+
+
+def parsed_line(line: str, name: str) -> Tuple[float, str]:
+    """The joules or watts that a line says, and its unit."""
+    found = NUMBER_AND_UNIT.fullmatch(line)
+    units = dict(JOULES, **WATTS)
+    if found is None or found.group(2) not in units:
+        said = f"{line!r} last" if line else "nothing"
+        raise Problem(
+            "machine",
+            f"The meter's {name} printed {said}; its last line must be a number and its unit: the energy so far in "
+            "{}, or the power now in {}, as in 12.5 W.".format(", ".join(JOULES), ", ".join(WATTS)),
+        )
+    number = float(found.group(1)) * units[found.group(2)]
+    if not 0 <= number < float("inf"):
+        raise Problem("machine", f"The meter's {name} printed {line!r}; energy and power are zero or more.")
+    return number, found.group(2)
 
 
 METERS = {"ina3221": ina3221, "rapl": rapl, "nvml": lambda board, detail: Smi(detail), "hwmon": hwmon}
 
 
-def open_meter(board: Board, text: str) -> Meter:
+def open_meter(board: Board, text: str, link: Optional["Link"] = None) -> Meter:
     """The meter of a name, of a sum of names, of a command, or with "auto" whatever there is."""
     parts = [part.strip() for part in text.split("+")]
     if text == "auto":
@@ -978,7 +1124,7 @@ def open_meter(board: Board, text: str) -> Meter:
     if re.match(r"^[\w.+:-]+$", text) and shutil.which(text) is None:
         known = ", ".join(["auto", *sorted(METERS)])
         raise Problem("value", f"Unknown meter {text!r}; this agent has {known}, or a command that prints J or W.")
-    return by_command(text)
+    return ByCommand(text, link)
 
 
 def any_meter(board: Board) -> Meter:
@@ -1046,11 +1192,15 @@ class Bell:
     """A descriptor that can be read once this process is to end; a signal interrupts nothing else."""
 
     def __init__(self) -> None:
+        self.number = 0  # of the signal
         self.reader, writer = os.pipe()
         os.set_blocking(writer, False)
         signal.set_wakeup_fd(writer)
         for number in ENDING:
-            signal.signal(number, lambda number, frame: None)
+            signal.signal(number, self._ring)
+
+    def _ring(self, number: int, frame: Any) -> None:
+        self.number = number
 
 
 class Link:
@@ -1066,6 +1216,10 @@ class Link:
     def watched(self) -> List[int]:
         """The descriptors on which the other side, if there is one, and the bell are heard."""
         return [self._bell] if self._reader is None else [self._bell, self._reader]
+
+    def is_over(self) -> bool:
+        """Whether this process is to end."""
+        return bool(select.select([self._bell], [], [], 0)[0])
 
     def line(self, most: int = MOST_LINE, until: Optional[float] = None) -> Optional[bytes]:
         """The next line; None at the end. A problem if it is too long, Gone if it does not come in time."""
@@ -1277,11 +1431,11 @@ def run_command(request: Dict[str, Any], link: Link, watch: Guard, look: Callabl
     environment = dict(os.environ, **variables)
     environment.update(request["environment"])
     wake, waker = os.pipe()
-    begin = time.perf_counter()
+    waiting, starter = os.pipe()
     try:
         process = subprocess.Popen(
-            ["/bin/sh", "-c", request["command"]],
-            stdin=subprocess.DEVNULL,
+            ["/bin/sh", "-c", AWAITING, "flexibo", request["command"]],
+            stdin=waiting,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=folder,
@@ -1290,10 +1444,16 @@ def run_command(request: Dict[str, Any], link: Link, watch: Guard, look: Callabl
             preexec_fn=become,
         )
     except (OSError, ValueError) as error:
-        os.close(wake)
-        os.close(waker)
+        for descriptor in (wake, waker, starter):
+            os.close(descriptor)
         raise Problem("machine", f"The command cannot be started in {folder}: {error}.") from None
+    finally:
+        os.close(waiting)
     watch.watch(process.pid)
+    begin = time.perf_counter()
+    with suppress(BrokenPipeError):  # it was killed
+        os.write(starter, b"\n")
+    os.close(starter)
     ends: List[float] = []
 
     def wait() -> None:
@@ -1426,7 +1586,7 @@ def reading(board: Board, request: Dict[str, Any], link: Link, watch: Guard) -> 
     """Run the command once, with the meter read before and after it."""
     if request["celsius"] is not None:
         cool_down(board, request["celsius"], request["cool_limit"], link)
-    meter = open_meter(board, request["meter"]) if request["meter"] else None
+    meter = open_meter(board, request["meter"], link) if request["meter"] else None
     slowed: Dict[str, int] = {}
 
     def look() -> None:
@@ -1481,15 +1641,25 @@ def value_of(line: str) -> Any:
 
 
 def check_moved(meter: Meter, joules: float, seconds: float) -> None:
-    """Raise a problem if the meter has not moved."""
+    """Raise a problem if the meter has not moved, or not as energy does."""
+    if not 0 <= joules < float("inf"):
+        raise Problem("machine", f"{meter.name} changed by {joules!r} J, and energy only grows; measure again.")
     if joules > 0:
         return
     if seconds >= PATIENT_STEPS * meter.step:
-        raise Problem("machine", f"{meter.name} has not risen in {seconds:.1f} s of work; it has stopped.")
+        raise stopped(meter, f"in {seconds:.1f} s of work")
     raise Problem(
         "short",
-        f"{meter.name} has not moved in the {seconds:.3g} s that this took; let it do more work, such as the same "
-        "thing many times.",
+        f"{meter.name} has not moved in the {seconds:.3g} s that this took; it is updated every {meter.step:g} s, so "
+        "let it do more work, such as the same thing many times.",
+    )
+
+
+def stopped(meter: Meter, when: str) -> Problem:
+    """The problem that a meter no longer rises."""
+    return Problem(
+        "machine",
+        f"{meter.name} has not risen {when}; it has stopped updating, so choose another meter or restart its driver.",
     )
 
 
@@ -1503,12 +1673,26 @@ def idle_power(meter: Meter, request: Dict[str, Any], link: Link) -> Optional[Tu
     if not 0 < seconds <= 3600:
         raise Problem("value", f"The time to measure idle power is {seconds!r} s; it must be up to an hour.")
     watts = []
+    before, begin = risen(meter, link)
     for _ in range(IDLE_PARTS):
-        before, begin = meter.joules(), time.perf_counter()
-        link.pause(seconds / IDLE_PARTS)
-        watts.append((meter.joules() - before) / (time.perf_counter() - begin))
+        link.pause(max(seconds / IDLE_PARTS, meter.step))
+        after, end = risen(meter, link)
+        watts.append((after - before) / (end - begin))
+        before, begin = after, end
     mean = sum(watts) / IDLE_PARTS
     return mean, (sum((one - mean) ** 2 for one in watts) / (IDLE_PARTS - 1)) ** 0.5
+
+
+def risen(meter: Meter, link: Link) -> Tuple[float, float]:
+    """The energy and the time right after the next update of a meter: before one, the energy is up to a step old."""
+    before, begin = meter.joules(), time.perf_counter()
+    while True:
+        link.pause(max(meter.step / LOOKS_PER_STEP, 0.001))
+        joules, now = meter.joules(), time.perf_counter()
+        if joules > before:
+            return joules, now
+        if now - begin > PATIENT_STEPS * meter.step:
+            raise stopped(meter, f"for {now - begin:.1f} s of work")
 
 
 def cool_down(board: Board, celsius: float, limit: float, link: Link) -> None:
@@ -1541,10 +1725,10 @@ def findings(board: Board, request: Dict[str, Any], link: Link) -> Dict[str, Any
     except Problem as problem:
         is_busy = problem.kind == "busy"  # then a measurement changes the knobs now
         problems += [] if is_busy else [str(problem)]
-    meters = {name: meter_found(board, name) for name in METERS}
+    meters = {name: meter_found(board, name, link) for name in METERS}
     opened: Dict[str, str] = {}
     for name in request["meters"]:
-        found = meter_found(board, str(name))
+        found = meter_found(board, str(name), link)
         opened[str(name)] = found["name"]
         problems += [found["problem"]] if found["problem"] else []
     knobs = {name: knob_found(board, knob) for name, knob in knobs_of(board, request["described"]).items()}
@@ -1573,10 +1757,10 @@ def findings(board: Board, request: Dict[str, Any], link: Link) -> Dict[str, Any
     }
 
 
-def meter_found(board: Board, name: str) -> Dict[str, str]:
+def meter_found(board: Board, name: str, link: Link) -> Dict[str, str]:
     """What a meter is called here, or why it cannot be read."""
     try:
-        meter = open_meter(board, name)
+        meter = open_meter(board, name, link)
     except Problem as problem:
         return {"name": "", "problem": str(problem)}
     meter.close()
@@ -1591,8 +1775,8 @@ def knob_found(board: Board, knob: Knob) -> Dict[str, Any]:
         reason = refusal(board, writes)
         problem = reason and f"Knob {knob.name!r} cannot be set: {reason}; say sudo: true."
     except Problem as error:
-        return {"now": None, "offered": [], "is_range": False, "problem": str(error)}
-    return {"now": now, "offered": offered, "is_range": knob.is_range, "problem": problem}
+        return {"now": None, "offered": [], "problem": str(error)}
+    return {"now": now, "offered": offered, "problem": problem}
 
 
 def unmet(board: Board, described: Dict[str, Any], name: str, values: Any) -> List[str]:
@@ -1609,6 +1793,37 @@ def unmet(board: Board, described: Dict[str, Any], name: str, values: Any) -> Li
         except Problem as problem:
             return [str(problem)]
     return []
+
+
+def finding_lines(found: Dict[str, Any]) -> Iterator[str]:
+    """What a check found, for people."""
+    who = "{}{}".format(found["user"], " (root)" if found["is_root"] and found["user"] != "root" else "")
+    yield "board        {}{}{}".format(found["hostname"], ", " if found["model"] else "", found["model"])
+    yield "Python       {}, as {}; commands run in {}".format(found["python"], who, found["folder"])
+    if found["celsius"] is not None:
+        yield "temperature  {:.0f} °C ({})".format(found["celsius"], found["where"])
+    if found["is_busy"]:
+        yield "busy         a measurement runs on the board now; its settings are shown"
+    if found["restored"]:
+        count = found["restored"]
+        yield "restored     {} setting{} that a killed agent had left".format(count, "" if count == 1 else "s")
+    for name, meter in found["meters"].items():
+        yield "meter        {}: {}".format(name, meter["name"] or "-- " + meter["problem"])
+    for name, knob in found["knobs"].items():
+        now = ""
+        if knob["now"] is not None:
+            offered = "  of {}".format(", ".join(map(shown, knob["offered"]))) if knob["offered"] else ""
+            now = " now {}{}".format(shown(knob["now"]), offered)
+        yield "knob         {}:{}{}".format(name, now, " -- " + knob["problem"] if knob["problem"] else "")
+    for problem in found["problems"]:
+        yield f"problem      {problem}"
+    if not any(meter["name"] for meter in found["meters"].values()):
+        yield "No meter can be read on the board; name a command that prints joules or watts as the meter of a study."
+
+
+def shown(value: object) -> str:
+    """A value of a knob, for people."""
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def digest() -> str:
@@ -1765,7 +1980,15 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--meter", default=None, help="run: auto, {}, or a command".format(", ".join(METERS)))
     parser.add_argument("--set", action="append", default=[], metavar="KNOB=VALUE", help="run: a knob to set")
     parser.add_argument("--timeout", type=float, default=None, help="run: seconds")
+    parser.add_argument("--json", action="store_true", help="check: one JSON line, as run prints it")
     return parser
+
+
+def print_lines(lines: Iterator[str]) -> None:
+    """Print lines for people; the locale of a board may know ASCII only."""
+    code = sys.stdout.encoding or "ascii"
+    for line in lines:
+        print(visible(line).encode(code, "replace").decode(code))
 
 
 def main() -> int:
@@ -1800,14 +2023,19 @@ def main() -> int:
             if given.do == "run":
                 request["folder"] = os.getcwd()
             answer = answered(board, json.dumps(request).encode(), link)
-            print(json.dumps(answer))
+            if given.do == "run" or given.json:
+                print(json.dumps(answer))
+            elif not answer["ok"]:
+                raise Problem(answer["kind"], answer["error"])
+            else:
+                print_lines(finding_lines(answer))
             return 0 if answer["ok"] else 1
     except Gone:
-        return 143
+        pass  # its status says why
     except Problem as problem:
         print(f"agent: {problem}", file=sys.stderr)
         return 1
-    return 0
+    return 128 + bell.number if bell.number else 0
 
 
 if __name__ == "__main__":

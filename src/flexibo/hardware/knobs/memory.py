@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from flexibo.hardware.boards.agent import VM as MEMORY  # a board has nothing but that file
 from flexibo.hardware.knobs.base import Level, Machine, Write, changes, whole
 from flexibo.hardware.knobs.files import number_of
 
@@ -49,9 +50,4 @@ class MemoryKnob:
 
 def memory_knobs(machine: Machine) -> tuple[MemoryKnob, ...]:
     """The four memory knobs with the paper's values."""
-    return (
-        MemoryKnob(machine, "swappiness", "swappiness", (10, 30, 60, 100), (0, 200)),
-        MemoryKnob(machine, "dirty_background_ratio", "dirty_background_ratio", (10, 50, 80), (1, 100)),
-        MemoryKnob(machine, "dirty_ratio", "dirty_ratio", (5, 50), (1, 100)),
-        MemoryKnob(machine, "cache_pressure", "vfs_cache_pressure", (100, 500), (0, 2**31 - 1)),
-    )
+    return tuple(MemoryKnob(machine, name, *about) for name, about in MEMORY.items())

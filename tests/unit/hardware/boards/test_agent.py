@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -12,9 +13,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -32,10 +33,12 @@ from tests.unit.hardware.boards.fake_xavier import (
 from tests.unit.hardware.fake_linux import BOOT, GPU_STEPS, contents, put
 from tests.unit.hardware.fake_sensors import make_acpi_meter, make_chip
 
+from flexibo.hardware import CommandMeter, MeterError, TooShortError, by_command, metered
 from flexibo.hardware.boards import BOARD_KNOBS, SocketPlace, agent_text
 from flexibo.hardware.ina3221 import SIDE_BY_SIDE, TOTALS
 from flexibo.hardware.knobs import EmcFrequency, LinuxMachine, Roots
 from flexibo.hardware.knobs.jetson import TX2_EMC_MHZ, XAVIER_EMC_MHZ
+from flexibo.hardware.knobs.memory import memory_knobs
 from flexibo.hardware.knobs.storage import SCHEDULERS
 
 OLD_NAMES = {  # what the agent uses of the standard library; each is in Python 3.6
@@ -50,7 +53,7 @@ OLD_NAMES = {  # what the agent uses of the standard library; each is in Python 
     "defpath devnull dup2 environ fchmod fork fsync geteuid getcwd initgroups killpg makedirs open path pipe pread "
     "read replace sep set_blocking setgid setsid setuid stat unlink waitpid write",
     "pwd": "getpwuid",
-    "re": "IGNORECASE findall match search split",
+    "re": "IGNORECASE compile findall match search split",
     "secrets": "token_hex",
     "select": "select",
     "shlex": "quote",
@@ -59,7 +62,7 @@ OLD_NAMES = {  # what the agent uses of the standard library; each is in Python 
     "socket": "AF_INET SOCK_STREAM SOL_SOCKET SO_REUSEADDR gethostname socket",
     "stat": "S_IWOTH",
     "subprocess": "DEVNULL PIPE Popen TimeoutExpired",
-    "sys": "argv exit stderr version_info",
+    "sys": "argv exit stderr stdout version_info",
     "threading": "Event Lock Thread",
     "time": "monotonic perf_counter sleep",
 }
@@ -282,6 +285,23 @@ def test_after_kill_9_of_the_agent_the_guard_ends_the_command_and_restores(
     eventually(lambda: not (tmp_path / "state/journal.json").exists())
 
 
+def test_a_command_begins_once_the_guard_knows_it(agent: ModuleType, tmp_path: Path) -> None:
+    has_begun: list[bool] = []
+
+    class Watch:
+        def watch(self, group: int) -> None:
+            time.sleep(0.1)  # in which a command that does not wait would begin
+            has_begun.append((tmp_path / "begun").exists())
+
+    reader, writer = os.pipe()
+    link = agent.Link(None, writer, SimpleNamespace(reader=reader))
+    request = agent.checked({"do": "run", "command": "touch begun; cat", "folder": str(tmp_path)})
+    assert agent.run_command(request, link, Watch(), lambda: None).status == 0
+    assert (has_begun, (tmp_path / "begun").exists()) == ([False], True)
+    os.close(reader)
+    os.close(writer)
+
+
 @pytest.mark.parametrize("how", ["connection", "SIGTERM"])
 def test_a_lost_connection_or_a_signal_ends_the_command_and_restores(
     measuring: tuple[subprocess.Popen[bytes], int], root: Path, how: str
@@ -407,6 +427,8 @@ def test_the_tables_are_those_of_flexibo_itself(board: Any, agent: ModuleType, r
     assert (agent.TX2_EMC_MHZ, agent.XAVIER_EMC_MHZ) == (TX2_EMC_MHZ, XAVIER_EMC_MHZ)
     assert (*((total,) for total in TOTALS), *SIDE_BY_SIDE) == agent.RAILS
     assert agent.SCHEDULERS == SCHEDULERS
+    for knob in memory_knobs(LinuxMachine(roots)):
+        assert tuple(agent.knobs_of(board, {})[knob.name].offered()) == knob.values()
 
 
 def test_rails_of_either_layout_add_up_and_unknown_ones_are_named(agent: ModuleType, board: Any, root: Path) -> None:
@@ -486,6 +508,126 @@ def test_gpus_are_read_by_a_running_nvidia_smi(
 def test_what_is_no_meter_is_one_sentence(agent: ModuleType, board: Any, text: str) -> None:
     with pytest.raises(agent.Problem, match=text.split()[0]):
         agent.open_meter(board, text)
+
+
+def sentence_here(command: str) -> str:
+    """What flexibo itself says about a meter that is a command."""
+
+    def read() -> None:
+        with CommandMeter(command) as meter:
+            for _ in range(3):
+                meter.read_joules()
+
+    with pytest.raises(MeterError) as caught:
+        read()
+    return str(caught.value)
+
+
+SAYING = "n=$(cat n 2>/dev/null || echo 0); echo $((n + 1)) > n; set -- {}; shift $n; echo $1"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(f"echo '{line}'" for line in ("-3 W", "1e999 W", "nan W", "--3 J", "5 w", "12.5", "", "\\033[2J 5 J")),
+        "echo 'no plug' >&2; exit 7",
+        "kill -9 $$",
+        "yes",
+        f"echo {'x' * 100}",
+        *(SAYING.format(answers) for answers in ("5J 6J 7W", "5J 9J 3J", "5W 5W 3J", "5W 5W -3W", "5W 5W 1e999kW")),
+    ],
+)
+def test_a_command_is_judged_as_by_flexibo_itself_in_the_same_words(
+    agent: ModuleType, board: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    def read() -> None:
+        with closing(agent.open_meter(board, command)) as meter:
+            for _ in range(3):
+                meter.joules()
+
+    monkeypatch.chdir(tmp_path)
+    here = sentence_here(command)
+    Path("n").unlink(missing_ok=True)
+    with pytest.raises(agent.Problem) as caught:
+        read()
+    assert (str(caught.value), caught.value.kind) == (here, "machine")
+
+
+def test_a_command_that_hangs_is_ended_with_all_that_it_started(
+    agent: ModuleType, board: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    command = "sleep 1000 & echo $! > pid; wait"
+    for module, name in ((agent, "METER_SECONDS"), (by_command, "LIMIT_SECONDS")):
+        monkeypatch.setattr(module, name, 0.3)
+    with pytest.raises(agent.Problem) as caught:
+        agent.open_meter(board, command)
+    eventually(lambda: is_gone(int(Path("pid").read_text())))
+    assert str(caught.value) == sentence_here(command)
+
+
+def test_a_command_has_news_once_a_second_as_in_flexibo_itself(
+    agent: ModuleType, board: Any, session: subprocess.Popen[bytes]
+) -> None:
+    assert agent.open_meter(board, "echo 5 J").step == CommandMeter("echo 5 J").update_seconds == 1.0
+    answer = asked(session, {"do": "run", "command": "true", "meter": "echo 5 J"})
+    with pytest.raises(TooShortError) as caught:
+        metered(lambda: None, CommandMeter("echo 5 J"), clock=iter((0.0, 0.25)).__next__)
+    assert answer["kind"] == "short"
+    assert re.sub(r"the \S+ s", "T", answer["error"]) == re.sub(r"the \S+ s", "T", str(caught.value))
+
+
+class Stepping:
+    """A meter of 100 W that is updated once a second, and the time that passes while one waits."""
+
+    name, step = "stepping", 1.0
+
+    def __init__(self) -> None:
+        self.now = 0.55
+
+    def joules(self) -> float:
+        return 100.0 * int(self.now)
+
+    def pause(self, seconds: float) -> None:
+        self.now += seconds
+
+    def perf_counter(self) -> float:
+        return self.now
+
+
+def test_idle_power_is_measured_between_two_updates_of_the_meter(
+    agent: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    meter = Stepping()
+    monkeypatch.setattr(agent, "time", meter)
+    idle = agent.idle_power(meter, {"idle_watts": None, "idle_seconds": 3.0}, meter)
+    assert idle == pytest.approx((100.0, 0.0), abs=5.0)
+    monkeypatch.setattr(meter, "joules", lambda: 7.0)
+    with pytest.raises(agent.Problem, match="stepping"):
+        agent.idle_power(meter, {"idle_watts": None, "idle_seconds": 3.0}, meter)
+
+
+HANGING = "[ -e begun ] && {{ sleep 1000 & echo $! > pid; wait; }}; {}; echo 5 {}"
+
+
+@pytest.mark.parametrize(("name", "status"), [("SIGTERM", 143), ("SIGINT", 130), ("SIGKILL", -9)])
+@pytest.mark.parametrize(
+    "meter",
+    [HANGING.format("touch begun", "J"), HANGING.format("[ -e worked ] && touch begun", "W")],
+    ids=["while it is opened", "while the command runs"],
+)
+def test_the_end_of_the_agent_is_that_of_a_meter_that_hangs(
+    tmp_path: Path, root: Path, meter: str, name: str, status: int
+) -> None:
+    state, pid = tmp_path / "state", tmp_path / "state/pid"
+    file = installed(state)
+    file.write_text(file.read_text().replace("METER_STEP_SECONDS = 1.0", "METER_STEP_SECONDS = 0.05"))
+    words = [sys.executable, str(file), "run", "--root", str(root), "--meter", meter]
+    running = subprocess.Popen([*words, "--", "sh", "-c", "touch worked; sleep 1000"], cwd=state)
+    eventually(lambda: pid.exists() and pid.read_text().strip(), seconds=30.0)
+    running.send_signal(getattr(signal, name))
+    assert running.wait(10.0) == status
+    eventually(lambda: is_gone(int(pid.read_text())))
 
 
 def test_without_any_meter_all_that_was_looked_for_is_named(agent: ModuleType, board: Any, root: Path) -> None:
@@ -614,6 +756,16 @@ def test_the_command_line_runs_one_command(tmp_path: Path, root: Path) -> None:
     assert json.loads(done.stdout)["output"] == "it's 8\n"
     none = subprocess.run(words, capture_output=True, text=True)
     assert (none.returncode, none.stdout, len(none.stderr.splitlines())) == (1, "", 1)
+
+
+def test_a_check_on_the_board_is_for_people_and_on_request_for_programs(tmp_path: Path, root: Path) -> None:
+    words = [sys.executable, str(installed(tmp_path / "state")), "check", "--root", str(root)]
+    plain = {**os.environ, "LC_ALL": "C", "PYTHONIOENCODING": "ascii"}
+    lines = subprocess.run(words, capture_output=True, check=True, text=True, env=plain).stdout.splitlines()
+    assert [line.split()[0] for line in lines[:3]] == ["board", "Python", "temperature"]
+    assert "knob         swappiness: now 60  of 10, 30, 60, 100" in lines
+    found = json.loads(subprocess.run([*words, "--json"], capture_output=True, check=True).stdout)
+    assert found["knobs"]["swappiness"]["offered"] == [10, 30, 60, 100]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
