@@ -92,6 +92,8 @@ class Problem:
         group: One of `GROUPS`.
         curves: The steps of an objective, by its name; methods without steps pay all of them at once.
         proxies: What else can be measured; methods without steps do not see them.
+        data: Identifies the files that decide values and costs, if these are computed in single precision, which
+            differs between machines in digits that a fingerprint would see.
     """
 
     name: str
@@ -110,6 +112,7 @@ class Problem:
     group: str = "synthetic"
     curves: Mapping[str, Curve] = field(default_factory=dict)
     proxies: tuple[Proxy, ...] = ()
+    data: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "objectives", check_objectives(self.objectives, self.space.names))
@@ -174,10 +177,13 @@ class Problem:
         designs = self.typical_designs()
         noise = np.zeros(len(self.objectives)) if self.noise is None else self.noise
         few = designs[:256]
-        parts = [few.codes, self.losses(few), self.costs(few), self.reference, noise, np.array([self.best])]
-        told = repr([(o.name, o.options, o.measured_with, o.noisy) for o in self.objectives])
-        asides: list[Curve | Proxy] = [*self.curves.values(), *self.proxies]
-        parts += [table(few) for aside in asides for table in (aside.values, aside.costs)]
+        told = self.data + repr([(o.name, o.options, o.measured_with, o.noisy) for o in self.objectives])
+        if self.data:
+            parts = [few.codes, noise]
+        else:
+            asides: list[Curve | Proxy] = [*self.curves.values(), *self.proxies]
+            parts = [few.codes, self.losses(few), self.costs(few), self.reference, noise, np.array([self.best])]
+            parts += [table(few) for aside in asides for table in (aside.values, aside.costs)]
         # Rounded, because arithmetic differs in its last bits between machines.
         text = told + "".join(np.array2string(np.ravel(part), precision=5, threshold=10**9) for part in parts)
         digest = hashlib.sha256(text.encode())

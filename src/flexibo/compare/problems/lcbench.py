@@ -14,6 +14,7 @@ not counted. It is computed, and charged with the second that building the netwo
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -112,6 +113,7 @@ DEFAULT_TASK = 167104
 def lcbench_problem(task: TabularTask, *, surrogate: Surrogate | None = None) -> Problem:
     """The problem of a task; the surrogate is by default the one in the folder that FLEXIBO_DATA names."""
     predicted = _read_surrogate(data_folder() / FOLDER, task.number) if surrogate is None else surrogate
+    data = f"task {task.number} of {_digest(data_folder() / FOLDER)}" if surrogate is None else ""
     curves = _Curves(predicted)
     sizes = partial(_sizes, task)
 
@@ -137,6 +139,7 @@ def lcbench_problem(task: TabularTask, *, surrogate: Surrogate | None = None) ->
         source=f"YAHPO Gym's surrogate of LCBench, smoother than real curves. {SOURCE}, Apache-2.0.",
         group="curves",
         curves={"balanced_error": Curve(EPOCHS, curves.errors, curves.seconds)},
+        data=data,
     )
 
 
@@ -252,6 +255,11 @@ def _read_surrogate(folder: Path, task: int) -> Surrogate:
         return np.asarray(found, dtype=np.float64)
 
     return predicted
+
+
+def _digest(folder: Path) -> str:
+    """What identifies the surrogate."""
+    return hashlib.sha256(b"".join((folder / name).read_bytes() for name in (MODEL, ENCODING))).hexdigest()
 
 
 def _made(*, task: int = DEFAULT_TASK) -> Problem:

@@ -87,6 +87,15 @@ def test_the_fingerprint_of_a_pool_sees_the_last_bit_and_that_of_a_function_does
     assert shifted(pool).fingerprint() != pool.fingerprint()
 
 
+def test_the_fingerprint_of_a_problem_with_data_sees_the_data_and_no_digits_of_values() -> None:
+    problem = replace(comparisons.problem(), data="task 1 of a file")
+    shifted = replace(
+        problem, values=lambda designs: problem.values(designs) + 1e-3, reference=problem.reference + 1e-3
+    )
+    assert shifted.fingerprint() == problem.fingerprint()
+    assert replace(problem, data="task 2 of a file").fingerprint() != problem.fingerprint()
+
+
 def test_initial_designs_are_those_of_the_seed(problem: Problem) -> None:
     first, again, other = (problem.initial_designs(6, seed).keys().tolist() for seed in (1, 1, 2))
     assert first == again != other
