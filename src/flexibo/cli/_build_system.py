@@ -30,9 +30,11 @@ class BuiltSystem:
     origin: Mapping[str, Any]
 
 
-def recorded_table(name: str) -> BuiltSystem:
-    system = recorded_system(name)
+def recorded_table(name: str, beside: Collection[str] = ()) -> BuiltSystem:
+    system = recorded_system(name, beside=beside)
     origin: dict[str, Any] = {"system": system.name, "recorded": True}  # the table: a system may get a second one
+    if beside:
+        origin["and"] = list(beside)
     if system.chance is not None:
         origin[CHANCE] = chance_level(ERROR, *system.chance)
     return BuiltSystem(system, origin)
@@ -122,7 +124,7 @@ def rebuild_system(
     if origin.get("system") not in (None, name):
         raise InvalidValueError(f"The study is of system {origin['system']!r}; {name!r} given. Leave --system out.")
     if origin.get("recorded"):
-        return recorded_table(name)
+        return recorded_table(name, tuple(_texts(origin, "and")))
     if origin.get("demo"):
         found = demo_system()
         _check_same_space(found.system, study.settings.to_dict())

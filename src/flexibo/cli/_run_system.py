@@ -57,7 +57,7 @@ def run_system(
     quiet = json or detail is Detail.QUIET
     executor, picture = chosen_executor(execution, ExecutorChoice()), typed_picture(out)
     if options.recorded:
-        built = recorded_table(name)
+        built = recorded_table(name, options.objectives)
         study = _open_study(built, given)
     elif set(execution.only) == {"error_percent"}:
         study, built = _join_study(name, options, given)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated
 
@@ -136,13 +137,13 @@ def run(
         raise InvalidValueError(f"{flag} is for study files, and {what!r} is not one; leave it out.")
     if recorded:
         why = "says how to measure, and --recorded measures nothing; leave one of them out."
-        _refuse_system_options(context, why, allowed="recorded")
+        _refuse_system_options(context, why, allowed=("recorded", "objectives"))
     run_system(what, given_options(SystemOptions, context), given, execution, out=out, json=json, detail=detail)
 
 
-def _refuse_system_options(context: typer.Context, why: str, *, allowed: str = "") -> None:
-    """Refuse typed options of systems, except the allowed one."""
+def _refuse_system_options(context: typer.Context, why: str, *, allowed: Collection[str] = ()) -> None:
+    """Refuse typed options of systems, except the allowed ones."""
     for parameter in context.command.params:
         is_for_systems = getattr(parameter, "rich_help_panel", None) == FOR_SYSTEMS
-        if is_for_systems and parameter.name != allowed and is_typed(context, str(parameter.name)):
+        if is_for_systems and parameter.name not in allowed and is_typed(context, str(parameter.name)):
             raise InvalidValueError(f"{parameter.opts[0]} {why}")

@@ -10,8 +10,10 @@ from flexibo.errors import InvalidValueError
 from flexibo.objectives import Objective
 from flexibo.space import Space
 
-Measure: TypeAlias = Callable[[Mapping[str, Any]], float | Mapping[str, float] | tuple[float, float]]
-"""Measures an objective of a design: returns its value, several values by name, or a value and its cost."""
+Measure: TypeAlias = Callable[
+    [Mapping[str, Any]], float | Mapping[str, float] | tuple[float | Mapping[str, float], float]
+]
+"""Measures an objective of a design: returns its value, or several values by name, and maybe their cost too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,13 @@ def trains(objectives: Collection[str]) -> bool:
     return not objectives or ERROR in objectives
 
 
+def check_beside(names: Collection[str]) -> None:
+    """Raise an error if one of these does not come with an energy measurement."""
+    for name in names:
+        if name not in BESIDE:
+            raise unknown_name("objective", name, BESIDE)
+
+
 def stack_space(runner: NetworkRunner) -> Space:
     """All designs: the network's options, then the platform's, then the machine's knobs."""
     options: dict[str, Any] = {name: Ordinal(values) for name, values in runner.system.options.items()}
@@ -68,9 +75,7 @@ def dnn_system(
     Those `beside` come with an energy measurement; `only` is what is measured here, for the notes (empty: all). The
     error is that of the trained network in the precision of the design, or `as_trained`, as in studies of version 0.1.
     """
-    for name in beside:
-        if name not in BESIDE:
-            raise unknown_name("objective", name, BESIDE)
+    check_beside(beside)
     space = stack_space(runner)
     system = runner.system
     running = (*system.running_options, *(name for name in space.names if name not in system.options))

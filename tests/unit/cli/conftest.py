@@ -109,7 +109,7 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> System:
     objectives = (Objective("error_percent"), Objective("energy_millijoules", unit="mJ"))
     functions = {"error_percent": error, "energy_millijoules": energy}
     system = System("toy-table", Space({"x": [i / 20 for i in range(21)], "k": [1, 2, 3]}), objectives, functions)
-    monkeypatch.setattr("flexibo.cli._build_system.recorded_system", lambda name: system)
+    monkeypatch.setattr("flexibo.cli._build_system.recorded_system", lambda name, **how: system)
     monkeypatch.setattr("flexibo.plots.save", _drawn)
     return system
 

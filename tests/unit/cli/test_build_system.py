@@ -167,6 +167,6 @@ class TestSplitBetweenMachines:
 def test_a_replayed_table_says_what_chance_is_if_it_is_known(
     toy: System, monkeypatch: pytest.MonkeyPatch, chance: tuple[float, int] | None
 ) -> None:
-    monkeypatch.setattr("flexibo.cli._build_system.recorded_system", lambda name: replace(toy, chance=chance))
+    monkeypatch.setattr("flexibo.cli._build_system.recorded_system", lambda name, **how: replace(toy, chance=chance))
     expected = chance and {"objective": "error_percent", "percent": 50.0, "examples": 400}
     assert recorded_table("toy").origin.get("chance") == expected

@@ -67,7 +67,7 @@ class TestSystems:
         assert calls == []
 
     @pytest.mark.parametrize(
-        "typed", [("--and", "latency_ms"), ("--limit", "9"), ("--data", "."), ("--estimate", "5"), ("--longest", "9s")]
+        "typed", [("--size", "tiny"), ("--limit", "9"), ("--data", "."), ("--estimate", "5"), ("--longest", "9s")]
     )
     def test_what_says_how_to_measure_is_refused_beside_a_recorded_table(
         self, toy: System, typed: tuple[str, str]

@@ -7,14 +7,40 @@ import json
 import re
 import signal
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.command_line import call, error, good, mentions, refusal
 
-from flexibo import Study
+from flexibo import Objective, Study
 from flexibo.systems.base import System
+
+
+def test_a_recorded_table_has_a_third_objective_on_request_and_resume_keeps_it(
+    toy: System, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def recorded_system(name: str, *, beside: Collection[str]) -> System:
+        if not beside:
+            return toy
+        latency = Objective("latency_ms", unit="ms", measured_with="energy_millijoules")
+        read = {
+            "energy_millijoules": lambda design: ({"energy_millijoules": 1.0 - design["x"], "latency_ms": 2.0}, 1.0)
+        }
+        return dataclasses.replace(toy, objectives=(*toy.objectives, latency), functions={**toy.functions, **read})
+
+    monkeypatch.setattr("flexibo.cli._build_system.recorded_system", recorded_system)
+    good("run", "toy", "--recorded", "--and", "latency_ms", "--method", "random", "--budget", "20s")
+    study = Study.load("sqlite:///toy-table.db")
+    assert study.history.origin == {"system": "toy-table", "recorded": True, "and": ["latency_ms"]}
+    before = study.history.count(2)
+    assert study.history.count(1) == before > 0
+    good("resume", "--budget", "40s")
+    study.refresh()
+    assert study.history.count(2) > before
+    assert "latency_ms" in good("front")
+    assert mentions(refusal("run", "toy", "--recorded", "--method", "random"), "latency_ms", "another name")
 
 
 class TestRunAndResume:
@@ -62,13 +88,13 @@ class TestRunAndResume:
             raise OSError("no board")
 
         failing = dataclasses.replace(toy, functions={**toy.functions, "energy_millijoules": broken})
-        monkeypatch.setattr("flexibo.cli._build_system.recorded_system", lambda name: failing)
+        monkeypatch.setattr("flexibo.cli._build_system.recorded_system", lambda name, **how: failing)
         for form in ((), ("--json",)):
             outcome = call("run", "toy", "--recorded", "--method", "random", *form)
             assert outcome.exit_code == 1
             assert mentions(outcome.stderr, "flexibo:", "'energy_millijoules'", "flexibo status")
         assert json.loads(outcome.stdout)["front"] == []
-        monkeypatch.setattr("flexibo.cli._build_system.recorded_system", lambda name: toy)
+        monkeypatch.setattr("flexibo.cli._build_system.recorded_system", lambda name, **how: toy)
         shown = good("run", "toy", "--recorded", "--method", "random", "--budget", "80s")
         assert "failed or lost" in shown
         shares = [int(found) for found in re.findall(r"(\d+)% │$", shown, re.MULTILINE)]
@@ -118,7 +144,7 @@ class TestRunAndResume:
             return error(design)
 
         stopping = dataclasses.replace(toy, functions={**toy.functions, "error_percent": killed})
-        monkeypatch.setattr("flexibo.cli._build_system.recorded_system", lambda name: stopping)
+        monkeypatch.setattr("flexibo.cli._build_system.recorded_system", lambda name, **how: stopping)
         stopped = call("run", "toy", "--recorded")
         assert stopped.exit_code == 143
         assert mentions(stopped.stdout, "SIGTERM", "of 1800 s")

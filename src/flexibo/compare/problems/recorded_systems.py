@@ -12,7 +12,7 @@ more, in milliseconds, is neglected.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -28,12 +28,16 @@ from flexibo.hardware.reading import deviation_of_median
 from flexibo.objectives import Objective, Reading
 from flexibo.pareto import hypervolume
 from flexibo.space import Space
-from flexibo.systems.base import System
+from flexibo.systems.base import Measure, System
+from flexibo.systems.dnn import BESIDE, ENERGY, ERROR, check_beside
 from flexibo.systems.recorded import FOLDER, newest_recording, recorded_table, recordings
 from flexibo.systems.recording.table import RecordedTable, common_steps
 
-ERROR, ENERGY, LATENCY = "error_percent", "energy_millijoules", "latency_ms"
-COLUMNS = {ERROR: ("error_percent", 1.0), ENERGY: ("energy_joules", 1000.0), LATENCY: ("latency_ms", 1.0)}
+COLUMNS = {
+    ERROR: ("error_percent", 1.0),
+    ENERGY: ("energy_joules", 1000.0),
+    **{name: (name, 1.0) for name in BESIDE},  # the latency first
+}
 """The column of each objective, and what its numbers are multiplied by."""
 WITH_CURVES = "-curves"
 """How the names of tables end that have the error after every epoch: listing problems must not read tables."""
@@ -41,7 +45,7 @@ WITH_CURVES = "-curves"
 
 def system_problem(name: str, *, n: int = 2, folder: Path = FOLDER) -> Problem:
     """The problem of a recorded table: error against the energy of one inference, and of three the latency."""
-    return _problem(name, _Replay.of(name, recorded_table(name, folder), n))
+    return _problem(name, _Replay.of(name, recorded_table(name, folder), tuple(COLUMNS)[:n]))
 
 
 def _problem(name: str, replay: _Replay) -> Problem:
@@ -68,34 +72,42 @@ def _problem(name: str, replay: _Replay) -> Problem:
     )
 
 
-def recorded_system(system: str, *, folder: Path = FOLDER) -> System:
+def recorded_system(system: str, *, beside: Collection[str] = (), folder: Path = FOLDER) -> System:
     """A system of the paper that replays its newest recorded table, or the one of that name, without hardware.
 
     Values have the recorded cost, and energies the error bars of their readings, where these have several windows.
+    Those `beside` come with an energy, without error bars: how many calls were timed is not recorded.
     """
+    check_beside(beside)
     is_table = system in recordings(folder=folder)
     name = system if is_table else newest_recording(system, folder)
     if not name:
         known = ", ".join(recordings(folder=folder)) or "none"
         raise InvalidValueError(f"There is no recorded table of {system!r}; there are: {known}.")
-    replay = _Replay.of(name, recorded_table(name, folder))
+    replay = _Replay.of(name, recorded_table(name, folder), (ERROR, ENERGY, *(one for one in BESIDE if one in beside)))
     problem = _problem(name, replay)
     bars = replay.error_bars()
 
-    def measured(j: int, design: Mapping[str, Any]) -> tuple[float, float]:
+    def train(design: Mapping[str, Any]) -> tuple[float, float]:
         one = problem.space.designs([design])
-        value, (deviation, windows) = float(problem.values(one)[0, j]), bars(one)[0].tolist()
-        if problem.names[j] == ENERGY and not math.isnan(deviation):
-            value = Reading(value, deviation=deviation, repeats=int(windows))
-        return value, float(problem.costs(one)[0, j])
+        return float(problem.values(one)[0, 0]), float(problem.costs(one)[0, 0])
 
-    functions = {objective.name: partial(measured, j) for j, objective in enumerate(problem.objectives)}
+    def read(design: Mapping[str, Any]) -> tuple[float | dict[str, float], float]:
+        one = problem.space.designs([design])
+        _, energy, *others = problem.values(one)[0].tolist()
+        deviation, windows = bars(one)[0].tolist()
+        if not math.isnan(deviation):
+            energy = Reading(energy, deviation=deviation, repeats=int(windows))
+        both = {ENERGY: energy, **dict(zip(problem.names[2:], others, strict=True))}
+        return both if others else energy, float(problem.costs(one)[0, 1])
+
     others = [] if is_table else [one for one in recordings(system, folder) if one != name]
     notes = (
         problem.source,
         *([f"It is the newest table of {system}; for an older one: {_commands(others)}."] if others else []),
         "Nothing is measured now: values and costs are the recorded ones.",
     )
+    functions: dict[str, Measure] = {ERROR: train, ENERGY: read}
     return System(name, problem.space, problem.objectives, functions, notes, chance=replay.table.chance)
 
 
@@ -109,15 +121,15 @@ class _Replay:
     objectives: tuple[Objective, ...]
 
     @classmethod
-    def of(cls, name: str, table: RecordedTable, n: int = 2) -> _Replay:
-        columns = [*(column for column, _ in list(COLUMNS.values())[:n]), "training_seconds", "reading_seconds"]
+    def of(cls, name: str, table: RecordedTable, objectives: Collection[str]) -> _Replay:
+        columns = [*(COLUMNS[one][0] for one in objectives), "training_seconds", "reading_seconds"]
         rows = [row for row in table.rows if all(row[column] is not None for column in columns)]
         options = (*table.network_options, *table.deployment_options)
         varying = {option: found for option in options if len(set(found := [row[option] for row in rows])) > 1}
         if not varying:
             raise InvalidValueError(f"The recorded system {name!r} has fewer than two designs with all readings.")
         space = Space.from_designs({option: _plain(column) for option, column in varying.items()})
-        return cls(table, rows, space, _objectives(table, space)[:n])
+        return cls(table, rows, space, tuple(one for one in _objectives(table, space) if one.name in objectives))
 
     def values(self) -> FloatArray:
         """The values (m, n), as measured."""
@@ -166,7 +178,7 @@ def _objectives(table: RecordedTable, space: Space) -> tuple[Objective, ...]:
     return (
         Objective(ERROR, unit="%", options=network),
         Objective(ENERGY, unit="mJ", options=running),
-        Objective(LATENCY, unit="ms", options=running, measured_with=ENERGY),
+        *(Objective(name, unit=unit, options=running, measured_with=ENERGY) for name, unit in BESIDE.items()),
     )
 
 

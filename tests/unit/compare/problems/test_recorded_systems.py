@@ -216,6 +216,20 @@ def test_an_energy_has_the_error_bar_of_its_windows(tmp_path: Path) -> None:
     assert type(one) is float
 
 
+def test_latency_and_power_come_with_a_recorded_energy_for_the_price_of_one_reading(tmp_path: Path) -> None:
+    with_curves(tmp_path, [[80.0, 60.0], [90.0, 40.0]])
+    system = recorded_system("bert-imdb", beside=["power_watts", "latency_ms"], folder=tmp_path)
+    names = ["error_percent", "energy_millijoules", "latency_ms", "power_watts"]
+    assert [one.name for one in system.objectives] == names
+    assert [one.measured_with for one in system.objectives] == [None, None, *["energy_millijoules"] * 2]
+    values, cost = system.functions["energy_millijoules"]({"batch_size": 12, "precision": "bf16"})
+    assert values == {"energy_millijoules": pytest.approx(1000 / 24), "latency_ms": 36.0, "power_watts": 300.0}
+    assert isinstance(values["energy_millijoules"], Reading)
+    assert cost == 2.0
+    with pytest.raises(UnknownNameError, match=r"'latency'.*'latency_ms'"):
+        recorded_system("bert-imdb", beside=["latency"], folder=tmp_path)
+
+
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 def test_a_family_tells_from_its_name_whether_its_table_has_curves(family: Family) -> None:
     found = family.make()
