@@ -45,14 +45,17 @@ signal=-KILL
 kill -KILL 0
 """
 WATCH_PROGRAM = f"""trap '' TERM
+read -r group
 read -r line
 signal=-TERM
 {SIGNAL_MARKED}
 sleep {GRACE_SECONDS:g}
 signal=-KILL
 {SIGNAL_MARKED}
+[ -z "$group" ] || kill -KILL "-$group"
 """
-"""The same for a program beside it, which is started after its watcher."""
+"""The same for a program, which is started after its watcher and whose group, if it has one, is told over the same
+connection."""
 SUPERVISED = f"""exec 3<&0 </dev/null
 trap : TERM
 (trap '' TERM; mark=${MARK}; unset {MARK}; exec {SHELL} -c "$2" flexibo "$mark" >/dev/null 2>&1) &
@@ -116,12 +119,15 @@ def run_program(words: Sequence[str], *, stdout: int | None = None) -> int:
     """
     mark = secrets.token_hex(16)
     process: subprocess.Popen[bytes] | None = None
-    with _watched(mark):
+    with _watched(mark) as news:
         has_terminal = _has_terminal()
         try:
             process = subprocess.Popen(
                 words, stdout=stdout, env={**os.environ, MARK: mark}, start_new_session=not has_terminal
             )
+            if not has_terminal:
+                with suppress(BrokenPipeError):  # the watcher was killed
+                    news.sendall(f"{process.pid}\n".encode())
             status = process.wait()
             end_rest(mark, group=os.getpgrp() if has_terminal else process.pid)
             return status
@@ -228,8 +234,11 @@ def _status(process: subprocess.Popen[bytes], until: float | None) -> int:
 
 
 @contextmanager
-def _watched(mark: str) -> Iterator[None]:
-    """A context in which all marked processes are ended if this process dies, even by SIGKILL."""
+def _watched(mark: str) -> Iterator[socket.socket]:
+    """A context in which all marked processes are ended if this process dies, even by SIGKILL.
+
+    Its value takes the number of a group that is killed as well.
+    """
     environment = {name: value for name, value in os.environ.items() if name != MARK}
     news, life = socket.socketpair()
     with news:
@@ -243,7 +252,7 @@ def _watched(mark: str) -> Iterator[None]:
                 start_new_session=True,
             )
         try:
-            yield
+            yield news
         finally:
             watcher.kill()
             watcher.wait()

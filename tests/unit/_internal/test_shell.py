@@ -205,13 +205,14 @@ class TestPrograms:
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs Linux")
 def test_kill_9_of_this_process_ends_all_that_a_program_started(tmp_path: Path) -> None:
-    script = "sleep 1000 & echo $! > child; wait"
+    script = "sleep 1000 & echo $! > child; env -i sleep 1000 & echo $! > bare; wait"
     code = f"from flexibo._internal.shell import run_program; run_program(['sh', '-c', {script!r}])"
-    running = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path)
-    until(lambda: (tmp_path / "child").exists() and (tmp_path / "child").read_text())
+    running = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, start_new_session=True)  # without a terminal
+    until(lambda: (tmp_path / "bare").exists() and (tmp_path / "bare").read_text())
     running.kill()
     running.wait()
     until_gone(tmp_path / "child")
+    until_gone(tmp_path / "bare")
 
 
 class TestWhatIsLeftBehind:
