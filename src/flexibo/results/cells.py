@@ -8,13 +8,20 @@ from dataclasses import dataclass
 from flexibo._internal.html import html_line, html_table
 from flexibo._internal.numbers import format_number, significant_digits
 from flexibo._internal.text import printable_line
-from flexibo.results.rows import DesignRow
+from flexibo.results.rows import DesignRow, Standing
 
 MOST_HTML_ROWS = 50
 BEST_LEGEND = "* best of its objective"
 PREDICTED_LEGEND = "~ predicted, ± standard deviation"
 REACHED_LEGEND = "@9: measured to step 9 so far"
 READINGS_LEGEND = "(n) readings, ± their standard deviation; model: its estimate"
+ONE_READING_LEGEND = "± of a single reading (1): its own standard deviation, reported with the value"
+STANDINGS_LEGEND: Mapping[Standing, str] = {
+    "confident": "for all likely values",
+    "probable": "by the best guess",
+    "possible": "perhaps, not by the best guess",
+    "ruled out": "for no likely values",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +58,23 @@ def is_noisy(rows: Sequence[DesignRow], name: str) -> bool:
     return any(
         row.readings[name] > 1 or (row.readings[name] and (row.spreads[name] or row.deviations[name])) for row in rows
     )
+
+
+def shared_notes(rows: Sequence[DesignRow]) -> list[str]:
+    """What the error bar of a single reading and the column of standings mean, if the table has them."""
+    notes = []
+    if any(row.readings[name] == 1 and row.spreads[name] for row in rows for name in row.values):
+        notes.append(ONE_READING_LEGEND)
+    if has_standings(rows):
+        shown = {row.standing for row in rows}
+        meanings = [f"{one} ({meaning})" for one, meaning in STANDINGS_LEGEND.items() if one in shown]
+        notes.append(f"standing: whether it is on the front: {', '.join(meanings)}")
+    return notes
+
+
+def has_standings(rows: Sequence[DesignRow]) -> bool:
+    """Whether a table has a column of standings: one of them is not "probable"."""
+    return any(row.standing != "probable" for row in rows)
 
 
 def _blur(row: DesignRow, name: str) -> float:

@@ -15,10 +15,12 @@ from flexibo.results.cells import (
     READINGS_LEGEND,
     Column,
     feasibility_cell,
+    has_standings,
     html_designs,
     is_noisy,
     plain_headings,
     plain_table,
+    shared_notes,
     value_columns,
 )
 from flexibo.results.picture import picture
@@ -87,7 +89,7 @@ def front_columns(
         columns += value_columns(rows, name, heading, best=best, model=True)
     if constrained:
         columns.append(Column(["feasible"], list(map(feasibility_cell, rows)), right=False))
-    if any(row.standing != "probable" for row in rows):
+    if has_standings(rows):
         columns.append(Column(["standing"], [row.standing for row in rows], right=False))
     if any(row.knee for row in rows):
         columns.append(Column([""], ["knee" if row.knee else "" for row in rows], right=False))
@@ -107,4 +109,4 @@ def front_notes(rows: Sequence[FrontRow]) -> list[str]:
     marks = {BEST_LEGEND: len(rows) > 1, "knee: the best compromise": any(row.knee for row in rows)}
     used = ["; ".join(mark for mark, is_used in marks.items() if is_used)]
     noisy = any(is_noisy(rows, name) for row in rows[:1] for name in row.values)
-    return [note for note in (*used, READINGS_LEGEND if noisy else "") if note]
+    return [note for note in (*used, READINGS_LEGEND if noisy else "", *shared_notes(rows)) if note]

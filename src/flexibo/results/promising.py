@@ -14,9 +14,11 @@ from flexibo.results.cells import (
     REACHED_LEGEND,
     Column,
     feasibility_cell,
+    has_standings,
     html_designs,
     plain_headings,
     plain_table,
+    shared_notes,
     value_columns,
 )
 from flexibo.results.rows import DesignRow, option_columns, quantity_columns
@@ -91,7 +93,7 @@ def promising_columns(
     columns.append(Column(["gain"], list(map(gain_cell, rows))))
     columns.append(Column(["to confirm", *([f"[{unit}]"] if unit else [])], list(map(price_cell, rows))))
     columns.append(Column(["chance"], list(map(chance_cell, rows))))
-    if any(row.standing != "probable" for row in rows):
+    if has_standings(rows):
         columns.append(Column(["standing"], [row.standing for row in rows], right=False))
     return columns
 
@@ -99,7 +101,7 @@ def promising_columns(
 def promising_notes(rows: Sequence[PromisingRow]) -> list[str]:
     """What the marks and columns of a table of promising designs mean."""
     steps = [REACHED_LEGEND] if any(row.reached for row in rows) else []
-    return [f"{PREDICTED_LEGEND}; {GAIN_LEGEND}", f"{PRICE_LEGEND}; {CHANCE_LEGEND}", *steps]
+    return [f"{PREDICTED_LEGEND}; {GAIN_LEGEND}", f"{PRICE_LEGEND}; {CHANCE_LEGEND}", *steps, *shared_notes(rows)]
 
 
 def _nothing() -> str:

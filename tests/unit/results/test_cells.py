@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from flexibo import Design
-from flexibo.results.cells import constants_line, is_noisy, plain_table, value_columns, varying_options
+from flexibo.results.cells import (
+    ONE_READING_LEGEND,
+    constants_line,
+    is_noisy,
+    plain_table,
+    shared_notes,
+    value_columns,
+    varying_options,
+)
 from flexibo.results.rows import DesignRow
 
 
@@ -41,6 +51,19 @@ def test_a_single_reading_shows_its_error_bar_also_if_the_model_takes_it_as_know
     assert is_noisy(rows, "a")
     assert value_columns(rows, "a", ["a"])[0].cells == ["1 ±0.2 (1)", "2 (1)"]
     assert not is_noisy([row(1.0, spread=0.0)], "a")
+
+
+def test_the_error_bar_of_a_single_reading_and_standings_are_explained_where_they_are_shown() -> None:
+    single, several = row(1.0, spread=0.2), row(1.0, 3, spread=0.2)
+    assert shared_notes([row(1.0), several, row(2.0, 0, deviation=0.25)]) == []
+    assert shared_notes([several, single]) == [ONE_READING_LEGEND]
+    (note,) = shared_notes([row(1.0), replace(row(2.0), standing="possible")])
+    assert note == (
+        "standing: whether it is on the front: probable (by the best guess), possible (perhaps, not by the best guess)"
+    )
+    assert "confident (for all likely values), ruled out (for no likely values)" in " ".join(
+        shared_notes([replace(single, standing="ruled out"), replace(single, standing="confident")])
+    )
 
 
 def test_options_that_do_not_vary_are_said_once() -> None:

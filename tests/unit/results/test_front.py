@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from flexibo import Design, Space, Study
 from flexibo.results.front import Front, FrontRow
 
@@ -57,6 +59,14 @@ def test_a_front_says_who_keeps_the_constraints_where_one_is_in_doubt() -> None:
     assert lines[0].split() == ["a", "joules", "feasible"]
     assert [line.split()[3:] for line in lines[1:4]] == [["yes", "x=1"], ["maybe,", "73%", "x=2"], ["no", "x=3"]]
     assert "feasible" not in str(Front(rows[:1]))
+
+
+def test_a_column_of_standings_and_the_error_bar_of_one_reading_have_a_line_below() -> None:
+    one = row(1, 1.0, 2.0)
+    barred = replace(one, standing="possible", spreads={**one.spreads, "a": 0.5})
+    *_, reading, standing = str(Front([barred])).splitlines()
+    assert reading.startswith("± of a single reading (1):")
+    assert standing.startswith("standing:")
 
 
 def test_an_empty_front_says_why() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,14 @@ def test_each_row_has_its_number_prediction_gain_price_and_chance() -> None:
     assert lines[1].split() == ["4", "1.5", "~20", "±0.25", "+3.1", "%", "12", "100", "%", "x=1"]
     assert lines[2].split() == ["5", "1.5", "~20", "±0.25", "+50", "%", "12", "90", "%", "x=2"]
     assert lines[3].endswith("kernel=3x3")
+
+
+def test_a_column_of_standings_and_the_error_bar_of_one_reading_have_a_line_below() -> None:
+    rows = [replace(row(4), standing="confident", spreads={"a": 0.5, "joules": None}), row(5, x=2)]
+    *_, reading, standing = str(Promising(rows)).splitlines()
+    assert reading.startswith("± of a single reading (1):")
+    assert standing.startswith("standing:")
+    assert "standing" not in str(Promising([row(4)]))
 
 
 @pytest.mark.parametrize(
