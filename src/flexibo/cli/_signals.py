@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -12,9 +13,14 @@ from typing import TYPE_CHECKING
 import typer
 
 from flexibo._internal.interrupts import Terminated
+from flexibo.cli._logs import report
+from flexibo.cli._text import duration
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+QUIET_SECONDS = 30.0  # between two lines about progress
 
 
 class StopRequest(BaseException):
@@ -43,9 +49,37 @@ def stop_requests() -> Iterator[None]:
         yield
 
 
+class CountedLines:
+    """Progress where there is no terminal: now and then, a line on standard error says how much is done."""
+
+    def __init__(self, what: str, clock: Callable[[], float]) -> None:
+        self._what = what
+        self._clock = clock
+        self._begun: tuple[float, int] | None = None  # when, and how much was done by then
+        self._said = 0.0  # when the last line was written
+
+    def update(self, done: int, total: int) -> None:
+        """Say how much is done if something is left, at most every `QUIET_SECONDS`; the first call only starts that."""
+        now = self._clock()
+        if self._begun is None:
+            self._begun, self._said = (now, done), now
+            return
+        begin, before = self._begun
+        if done >= total or done <= before or now - self._said < QUIET_SECONDS:
+            return
+        self._said = now
+        left = (total - done) * (now - begin) / (done - before)
+        report(f"{done:,} of {total:,} {self._what}, about {duration(left)} left", done=done, total=total)
+
+
 @contextmanager
-def interruptible_bar(console: Console, what: str, kept: str) -> Iterator[Callable[[int, int, str], None]]:
-    """A progress bar, and what moves it; Ctrl-C or SIGTERM ends it with that exit status, and says what is `kept`."""
+def interruptible_bar(
+    console: Console, what: str, kept: str, *, clock: Callable[[], float] = time.monotonic
+) -> Iterator[Callable[[int, int, str], None]]:
+    """A progress bar, and what moves it; Ctrl-C or SIGTERM ends it with that exit status, and says what is `kept`.
+
+    Where the console is no terminal, lines on standard error replace the bar.
+    """
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -65,9 +99,11 @@ def interruptible_bar(console: Console, what: str, kept: str) -> Iterator[Callab
     ended: list[int] = []
     try:
         with terminable(ended), Progress(*columns, console=console, disable=not console.is_terminal) as progress:
-            task = progress.add_task(what, total=None)
+            task, lines = progress.add_task(what, total=None), CountedLines(what, clock)
 
             def update(done: int, total: int, last: str) -> None:
+                if not console.is_terminal:
+                    lines.update(done, total)
                 progress.update(task, completed=done, total=total, description=last or what)
 
             yield update

@@ -54,6 +54,32 @@ def test_what_is_not_interrupted_goes_on_and_errors_stay_errors() -> None:
         raise ZeroDivisionError
 
 
+def test_without_a_terminal_a_line_now_and_then_says_how_much_is_done_and_left(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    now, out = 100.0, io.StringIO()
+    with interruptible_bar(Console(file=out), "runs", "x", clock=lambda: now) as update:
+        update(20, 380, "")  # there already
+        for done in range(21, 381):
+            now += 1.0
+            update(done, 380, "flexibo on zdt1")
+    lines = [line.partition(" ")[2] for line in capsys.readouterr().err.splitlines()]
+    assert lines[:2] == ["50 of 380 runs, about 6 min left", "80 of 380 runs, about 5 min left"]
+    assert len(lines) == 11  # one in 30 s, and none at the end
+    assert out.getvalue() == ""
+
+
+def test_a_terminal_has_a_bar_and_no_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    now, out = 100.0, io.StringIO()
+    terminal = Console(file=out, force_terminal=True, width=100, color_system=None)
+    with interruptible_bar(terminal, "runs", "x", clock=lambda: now) as update:
+        update(0, 2, "")
+        now += 60.0
+        update(1, 2, "half")
+    assert "1/2" in out.getvalue()
+    assert capsys.readouterr().err == ""
+
+
 def interrupted(*_: object, **__: object) -> Any:
     raise KeyboardInterrupt
 
