@@ -10,7 +10,7 @@ started with, with a mark in it, which Linux shows under ``/proc``. What was sta
 (``env -i``), what runs as another user, and everything on systems without ``/proc`` is not found. When a script ends by
 itself, its group is killed, and what left the group lives on: that is how services are started.
 
-A program in the foreground (`run_program`) has the streams of this process. With a terminal it stays in the session and
+A program in the foreground has the streams of this process. With a terminal it stays in the session and
 the group of this process, so that Ctrl-C, Ctrl-Z and questions at the terminal work; its processes are then found by
 their mark only.
 """
@@ -109,32 +109,40 @@ def run_script(
     return ScriptResult(status, output, errors)
 
 
-def run_program(words: Sequence[str], *, stdout: int | None = None) -> int:
-    """Run a program in the foreground and return its exit status, negative for a signal.
+@contextmanager
+def foreground_program(words: Sequence[str], *, stdout: int | None = None) -> Iterator[Callable[[], int]]:
+    """A context for a program in the foreground; its value runs it once and returns its status, negative for a signal.
 
-    When this returns or raises, nothing of it runs any more, except for what left its group before it ended by itself.
+    At the end nothing of the program runs any more, except for what left its group before it ended by itself. Who
+    measures its time measures that call alone.
 
     Raises:
         OSError, ValueError: It cannot be started.
     """
     mark = secrets.token_hex(16)
-    process: subprocess.Popen[bytes] | None = None
+    started: list[subprocess.Popen[bytes]] = []
     with _watched(mark) as news:
         has_terminal = _has_terminal()
-        try:
-            process = subprocess.Popen(
-                words, stdout=stdout, env={**os.environ, MARK: mark}, start_new_session=not has_terminal
+
+        def run() -> int:
+            started.append(
+                subprocess.Popen(
+                    words, stdout=stdout, env={**os.environ, MARK: mark}, start_new_session=not has_terminal
+                )
             )
             if not has_terminal:
                 with suppress(BrokenPipeError):  # the watcher was killed
-                    news.sendall(f"{process.pid}\n".encode())
-            status = process.wait()
-            end_rest(mark, group=os.getpgrp() if has_terminal else process.pid)
-            return status
-        except BaseException:
-            ask_to_end(process, mark)  # it may run although its number is not known here yet
-            raise
+                    news.sendall(f"{started[0].pid}\n".encode())
+            return started[0].wait()
+
+        try:
+            yield run
         finally:
+            process = started[0] if started else None
+            if process is None or process.returncode is None:
+                ask_to_end(process, mark)  # it may run although its number is not known here yet
+            else:
+                end_rest(mark, group=os.getpgrp() if has_terminal else process.pid)
             if process is not None:
                 end_at_once(process)
 

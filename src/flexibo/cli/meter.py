@@ -12,7 +12,7 @@ import typer
 
 from flexibo._internal.numbers import format_number
 from flexibo._internal.text import printable_line
-from flexibo.cli._child import run_child
+from flexibo.cli._child import child
 from flexibo.cli._exit_status import ExitStatus
 from flexibo.cli._options import JSONFlag, parsed_seconds, typed_option
 from flexibo.cli._signals import terminable
@@ -20,7 +20,7 @@ from flexibo.cli._text import counted, print_json
 from flexibo.errors import FlexiBOError, InvalidValueError
 
 if TYPE_CHECKING:
-    from flexibo.hardware import MeteredRun, MeteredRuns, Temperature
+    from flexibo.hardware import EnergyMeter, MeteredRun, MeteredRuns, Temperature
 
 
 def meter(
@@ -98,7 +98,6 @@ class _Session:
             close_meter,
             cool_down,
             measured_idle,
-            metered,
         )
         from flexibo.hardware.thermals import risen
 
@@ -120,7 +119,7 @@ class _Session:
             while len(found) < repeats and not self.status and failure is None:
                 cooled()
                 try:
-                    found.append(metered(self._call, opened))
+                    found.append(self._metered(opened))
                 except InvalidValueError:
                     raise  # it cannot be run
                 except FlexiBOError as error:
@@ -130,8 +129,15 @@ class _Session:
             self.runs = MeteredRuns(tuple(found), opened.name, opened.update_seconds, opened.is_estimate, idle)
         return failure
 
-    def _call(self) -> None:
-        self.status = run_child(self.command, output_to_errors=self.output_to_errors)
+    def _metered(self, opened: EnergyMeter) -> MeteredRun:
+        """One run of the command, without the time in which what it left behind is ended."""
+        from flexibo.hardware import metered
+
+        def work() -> None:
+            self.status = call()
+
+        with child(self.command, output_to_errors=self.output_to_errors) as call:
+            return metered(work, opened)
 
     def lines(self) -> Iterator[str]:
         runs = self._found

@@ -19,7 +19,7 @@ from flexibo._internal.shell import (
     ScriptResult,
     ScriptStopped,
     ScriptTimeout,
-    run_program,
+    foreground_program,
     run_script,
     syntax_error,
 )
@@ -33,6 +33,11 @@ def run(script: str, folder: Path, **fields: Any) -> ScriptResult:
 
 
 TIDY = "trap 'sleep 0.2; touch tidied; exit' TERM; echo 1 > ready; while :; do sleep 0.02; done"
+
+
+def run_program(words: list[str]) -> int:
+    with foreground_program(words) as call:
+        return call()
 
 
 def interrupt_after(file: Path) -> None:
@@ -203,10 +208,18 @@ class TestPrograms:
         os.kill(int((tmp_path / "away").read_text()), signal.SIGKILL)  # which fails if it has ended
 
 
+def test_the_time_of_a_program_is_that_of_the_call_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[str] = []
+    monkeypatch.setattr("flexibo._internal.shell.end_rest", lambda mark, group: ended.append(mark))
+    with foreground_program(["true"]) as call:
+        assert (call(), ended) == (0, [])
+    assert len(ended) == 1
+
+
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs Linux")
 def test_kill_9_of_this_process_ends_all_that_a_program_started(tmp_path: Path) -> None:
     script = "sleep 1000 & echo $! > child; env -i sleep 1000 & echo $! > bare; wait"
-    code = f"from flexibo._internal.shell import run_program; run_program(['sh', '-c', {script!r}])"
+    code = f"from flexibo._internal.shell import foreground_program as f\nwith f(['sh', '-c', {script!r}]) as g: g()"
     running = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, start_new_session=True)  # without a terminal
     until(lambda: (tmp_path / "bare").exists() and (tmp_path / "bare").read_text())
     running.kill()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flexibo.cli._child import run_child
+from flexibo.cli._child import child, run_child
 from flexibo.errors import InvalidValueError
 
 
@@ -14,7 +14,8 @@ def test_the_status_is_that_of_a_shell(script: str, status: int) -> None:
 
 
 def test_output_can_go_to_standard_error(capfd: pytest.CaptureFixture[str]) -> None:
-    assert run_child(["echo", "loud"], output_to_errors=True) == 0
+    with child(["echo", "loud"], output_to_errors=True) as call:
+        assert call() == 0
     assert capfd.readouterr() == ("", "loud\n")
 
 

@@ -2023,6 +2023,7 @@ def main() -> int:
             if given.do == "run":
                 request["folder"] = os.getcwd()
             answer = answered(board, json.dumps(request).encode(), link)
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # as with head; nothing is left to do
             if given.do == "run" or given.json:
                 print(json.dumps(answer))
             elif not answer["ok"]:

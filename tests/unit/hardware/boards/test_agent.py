@@ -58,7 +58,7 @@ OLD_NAMES = {  # what the agent uses of the standard library; each is in Python 
     "select": "select",
     "shlex": "quote",
     "shutil": "which",
-    "signal": "SIGHUP SIGINT SIGKILL SIGTERM SIG_IGN set_wakeup_fd signal",
+    "signal": "SIGHUP SIGINT SIGKILL SIGPIPE SIGTERM SIG_DFL SIG_IGN set_wakeup_fd signal",
     "socket": "AF_INET SOCK_STREAM SOL_SOCKET SO_REUSEADDR gethostname socket",
     "stat": "S_IWOTH",
     "subprocess": "DEVNULL PIPE Popen TimeoutExpired",
@@ -764,6 +764,10 @@ def test_a_check_on_the_board_is_for_people_and_on_request_for_programs(tmp_path
     lines = subprocess.run(words, capture_output=True, check=True, text=True, env=plain).stdout.splitlines()
     assert [line.split()[0] for line in lines[:3]] == ["board", "Python", "temperature"]
     assert "knob         swappiness: now 60  of 10, 30, 60, 100" in lines
+    reader, writer = os.pipe()
+    os.close(reader)
+    assert subprocess.run(words, stdout=writer, stderr=subprocess.PIPE).stderr == b""
+    os.close(writer)
     found = json.loads(subprocess.run([*words, "--json"], capture_output=True, check=True).stdout)
     assert found["knobs"]["swappiness"]["offered"] == [10, 30, 60, 100]
 
