@@ -25,7 +25,7 @@ from flexibo.compare.problems.base import Problem
 from flexibo.compare.problems.table import find_problem
 from flexibo.objectives import purchases
 
-PROBLEM = "resnet-h200"
+PROBLEM = "resnet-h200-curves"
 METHODS = ("flexibo", "ehvi", "ehvi/cost", "random-coupled")
 TARGETS, SEEDS, MOST = (0.05, 0.02), 10, 0.5
 
