@@ -150,6 +150,18 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path: Path, start: Start
     assert 50 < finished(tmp_path, start).spent <= 65  # what was given back costs nothing
 
 
+def interrupted(process: subprocess.Popen[bytes]) -> int:
+    """The exit status after Ctrl-C, which is pressed again if nothing happens.
+
+    Python may see one that arrives in the moment before it waits for a key only with the next key.
+    """
+    for _ in range(10):
+        process.send_signal(signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired):
+            return process.wait(PATIENCE / 10)
+    return process.wait(0)
+
+
 def test_the_wizard_in_a_real_terminal_leaves_nothing_after_ctrl_c(tmp_path: Path) -> None:
     import pty
 
@@ -166,14 +178,11 @@ def test_the_wizard_in_a_real_terminal_leaves_nothing_after_ctrl_c(tmp_path: Pat
             start_new_session=True,
         )
         shown = ""
-        for question, answer in (("Name of the study", "net\n"), ("First option", "x\n"), ("Values of x", "\x03")):
+        for question, answer in (("Name of the study", "net\n"), ("First option", "x\n"), ("Values of x", "")):
             while question not in shown:
                 shown += os.read(mine, 1000).decode()
-            if answer == "\x03":
-                wizard.send_signal(signal.SIGINT)
-            else:
-                os.write(mine, answer.encode())
-        assert wizard.wait(PATIENCE) == 130
+            os.write(mine, answer.encode())
+        assert interrupted(wizard) == 130
         assert not list((tmp_path / "empty").iterdir())
     finally:
         wizard.kill()
