@@ -7,6 +7,9 @@ start costs at most a fifth of the budget, whatever that is (`affordable_start`)
 2. Then the purchases are measured of further designs, the cheapest first. Each has an equal share of the fifth, and
    what one leaves belongs to the more expensive ones: cheap ones are measured of more designs (`readings`).
 
+Of an objective with steps, for a method that chooses how far to go, the same money buys looks at more designs, and only
+then complete evaluations of some of them (`_looking_start`).
+
 The designs fill the space, and the first few of them are far apart (`flexibo.belief.candidates`). Prices are those
 learned so far, so the plan changes with the answers. Where a stop rule limits the number of evaluations, the same holds
 for a fifth of these. Without any limit, `MOST` designs are measured completely.
@@ -28,6 +31,7 @@ from flexibo.belief.price_list import ROUNDING
 from flexibo.belief.proxies import CHEAP_PROXY, asked_proxies, proxy_purchases
 from flexibo.history import History
 from flexibo.history.events import Evaluation
+from flexibo.optimizer._looking_start import LookingStart, begins_with_looks, first_stop
 from flexibo.optimizer._request import Request
 from flexibo.optimizer.predictor import Predictor
 from flexibo.optimizer.stop import WAITING_FOR_OTHERS, Stop, StopKind, initial_too_expensive
@@ -57,8 +61,9 @@ def start_question(request: Request, predictor: Predictor, *, n_given: int) -> E
     if predictor.full_start:
         tasks = missing_initial(history, predictor.initial, n_given, coupled=coupled, proxies=proxies)
         return _question(request, tasks, predictor.initial, chosen=True)
-    tasks = affordable_start(request, predictor.initial, coupled=coupled, proxies=proxies)
-    question = _question(request, tasks, predictor.initial, chosen=False)
+    has_looks = predictor.looks_at_proxies
+    tasks = affordable_start(request, predictor.initial, coupled=coupled, proxies=proxies, has_looks=has_looks)
+    question = _question(request, tasks, predictor.initial, chosen=False, has_looks=has_looks)
     is_begun = all(map(history.count, range(len(history.quantities))))
     return None if isinstance(question, Stop) and question.kind is StopKind.BUDGET and is_begun else question
 
@@ -80,10 +85,16 @@ def missing_initial(
 
 
 def affordable_start(
-    request: Request, initial: Sequence[Design], *, coupled: bool, proxies: Sequence[int] = ()
+    request: Request,
+    initial: Sequence[Design],
+    *,
+    coupled: bool,
+    proxies: Sequence[int] = (),
+    has_looks: bool = False,
 ) -> list[Task]:
     """What is missing of the first `FEWEST` designs, and then what a fifth of the budget pays.
 
+    If the start `has_looks`, designs are read at the first stop of an objective with steps before some are completed.
     Of the proxies, these purchases are measured, of the designs that their objective is measured of: what they tell is
     learned from both.
 
@@ -100,22 +111,46 @@ def affordable_start(
     prices = np.where(np.isnan(mean_costs(history)) & (offered.prices <= 0.0).all(axis=0), np.nan, offered.prices)
     counts = _with_proxies(history, proxies, prices.mean(axis=0), coupled=coupled)
     imported = [_imported(history, initial, p) for p in every]
+    price = dict(zip(designs, offered.prices, strict=True))
+    looks = _looking_starts(history, counts) if has_looks else {}
+
+    def pays(prices: FloatArray) -> bool:
+        return _is_within_share(history, offered.left, prices)
+
+    def chosen(p: int, count: int) -> list[Design]:
+        if p not in looks:
+            return _distinct(history, p, designs, count - imported[p])
+        open_still = [d for d in designs if not history.attempts(p, d) or _is_tried_again(history, p, d)]
+        among = _distinct(history, p, open_still, looks[p].looked - imported[p])
+        return looks[p].designs(history, among, np.array([price[design][p] for design in among]), pays)
 
     def missing(counts: Sequence[int]) -> list[Task]:
-        chosen = [_distinct(history, p, designs, counts[p] - imported[p]) for p in every]
-        return _tasks(history, designs, chosen, coupled=coupled)
+        return _tasks(history, designs, [chosen(p, counts[p]) for p in every], coupled=coupled)
 
-    price = dict(zip(designs, offered.prices, strict=True))
-    complete = missing([min(FEWEST, count) for count in counts])
+    complete = [
+        (design, purchases)
+        for design, purchases in missing([min(FEWEST, count) for count in counts])
+        if looks.keys().isdisjoint(purchases) or design in designs[:FEWEST]
+    ]
     further = [
         (design, purchases)
         for design, purchases in missing(counts)
-        if (design, purchases) not in complete and _is_within_share(history, offered.left, price[design][purchases])
+        if (design, purchases) not in complete
+        and (not looks.keys().isdisjoint(purchases) or pays(price[design][purchases]))
     ]
     # The cheapest first, and each in the order of the designs; what failed before comes last.
     mean = offered.prices.mean(axis=0)
     further.sort(key=lambda task: float(mean[task[1]].max()))
     return complete + sorted(further, key=lambda task: any(history.attempts(p, task[0]) for p in task[1]))
+
+
+def _looking_starts(history: History, counts: Sequence[int]) -> dict[int, LookingStart]:
+    """How the purchases that begin with looks are measured, for what so many complete evaluations of each cost."""
+    counted = COUNTED in (history.stop or {})
+    plans = {
+        p: LookingStart.of(history, p, fewest=FEWEST, pays=counts[p], is_counted=counted) for p, _ in history.counting
+    }
+    return {p: plan for p, plan in plans.items() if plan is not None}
 
 
 def readings(prices: FloatArray, limit: float) -> list[int]:
@@ -225,7 +260,7 @@ def _imported(history: History, initial: Sequence[Design], p: int) -> int:
 
 
 def _question(
-    request: Request, tasks: Sequence[Task], initial: Sequence[Design], *, chosen: bool
+    request: Request, tasks: Sequence[Task], initial: Sequence[Design], *, chosen: bool, has_looks: bool = False
 ) -> Evaluation | Stop | None:
     """The question of the first task that is wanted; None if there is no task. The user may have `chosen` the start."""
     if not tasks:
@@ -241,7 +276,11 @@ def _question(
         needs, unpriced = _needed_budget(request, tasks)
         return initial_too_expensive(request.history, missing, needs, unpriced, chosen=chosen)
     asked = request.wanted_first(names[place])
-    return request.question(design, asked, initial=True, why=_why(initial.index(design), len(initial), chosen=chosen))
+    place = initial.index(design)
+    if chosen or not has_looks or not begins_with_looks(request.history, purchases[0]):
+        return request.question(design, asked, initial=True, why=_why(place, len(initial), chosen=chosen))
+    stop = first_stop(request.history, purchases[0], design)
+    return request.question(design, asked, initial=True, why=_why_so_far(place, stop), stop=stop)
 
 
 def _needed_budget(request: Request, tasks: Sequence[Task]) -> tuple[float, list[str]]:
@@ -263,3 +302,10 @@ def _why(i: int, n: int, *, chosen: bool) -> str:
     if i < FEWEST:
         return f"initial design {i + 1}: the first {FEWEST} are measured completely and show what each objective costs"
     return f"initial design {i + 1}: one of those that fill the space before the method chooses"
+
+
+def _why_so_far(i: int, stop: int | None) -> str:
+    """Why the i-th initial design is read at its first stop, or, if `stop` is None, completed."""
+    if stop is not None:
+        return f"initial design {i + 1}: its first stop shows what it costs and how it begins"
+    return f"initial design {i + 1}: of those seen so far it began best, or nearly, and is not expensive to complete"
