@@ -5,8 +5,6 @@ and film grain. ffmpeg, with x264, x265 and libaom for AV1, is in the package im
 seconds, for which a farm of encoders pays; other load on the machine is not charged.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
@@ -16,8 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from imageio_ffmpeg import get_ffmpeg_exe
 from numpy.lib.stride_tricks import sliding_window_view
+
+try:
+    from imageio_ffmpeg import get_ffmpeg_exe
+except ImportError:
+    raise ModuleNotFoundError("imageio-ffmpeg is missing; in flexibo's folder: pip install '.[examples]'") from None
 
 WIDTH, HEIGHT, RATE, SCENE, SCENES, SAMPLE = 256, 144, 24, 36, 4, 4
 """Pixels, frames per second, frames of a scene, scenes, and how many frames of each scene are in the sample."""
@@ -74,10 +76,9 @@ def encode(design: Mapping[str, Any], frames: int, path: str) -> float:
     return ffmpeg(*clip(frames), "-c:v", *map(str, given), "-threads", "1", "-f", "matroska", path)[0]
 
 
-def ffmpeg(*arguments: str) -> tuple[float, str]:
+def ffmpeg(*given: str) -> tuple[float, str]:
     """Run ffmpeg; its processor seconds and what it said."""
-    command = [get_ffmpeg_exe(), "-y", "-nostdin", "-benchmark", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run([get_ffmpeg_exe(), "-y", "-nostdin", "-benchmark", *given], capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(done.stderr[-500:])
     return sum(map(float, re.findall(r"\b[us]time=([\d.]+)s", done.stderr)[-2:])), done.stderr
@@ -88,9 +89,8 @@ def quality(design: Mapping[str, Any]) -> tuple[dict[str, float], float]:
     with tempfile.NamedTemporaryFile(suffix=".mkv") as file:
         seconds = encode(design, SCENE, file.name)
         more, said = ffmpeg("-i", file.name, *clip(SCENE), "-lavfi", "[0:v][1:v]ssim", "-f", "null", "-")
-        kilobits = Path(file.name).stat().st_size * 8 / 1000
-    decibels = float(re.findall(r"All:[\d.]+ \(([\d.]+)\)", said)[-1])
-    return {"kbps": kilobits * RATE / (SCENE * SCENES), "ssim_db": decibels}, seconds + more
+        kbps = Path(file.name).stat().st_size * 8 / 1000 * RATE / (SCENE * SCENES)
+    return {"kbps": kbps, "ssim_db": float(re.findall(r"All:[\d.]+ \(([\d.]+)\)", said)[-1])}, seconds + more
 
 
 def cpu_seconds(design: Mapping[str, Any]) -> tuple[float, float]:

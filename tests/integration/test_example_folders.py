@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -13,6 +16,7 @@ import pytest
 from tests.forked import COMMAND_LINE, Command, imported
 
 from flexibo import Study
+from flexibo.studyfile import StudyFileError, read_study_file
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = sorted(path.parent for path in (ROOT / "examples").glob("*/study.yaml"))
@@ -47,6 +51,29 @@ def test_an_example_has_short_scripts_and_a_page(folder: Path) -> None:
     assert scripts
     assert all(script.read_text(encoding="utf-8").count("\n") < 100 for script in scripts)
     assert (ROOT / "docs" / "examples" / f"{folder.name}.md").is_file()
+
+
+def test_a_video_without_the_extra_is_refused_with_the_command_that_installs_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delitem(sys.modules, "encode", raising=False)
+    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    with pytest.raises(StudyFileError, match=r"imageio-ffmpeg is missing; .*: pip install '\.\[examples\]'\."):
+        read_study_file(ROOT / "examples" / "video" / "study.yaml")
+
+
+def test_a_transformer_without_the_extra_says_in_one_line_how_to_install_it(tmp_path: Path) -> None:
+    absent = "import sys\nsys.modules.update(dict.fromkeys(['onnx', 'onnxruntime', 'tokenizers']))\n"
+    (tmp_path / "sitecustomize.py").write_text(absent)
+    folder, given = ROOT / "examples" / "transformer", os.environ | {"PYTHONPATH": str(tmp_path)}
+    for what in ("error", "latency"):
+        done = subprocess.run(
+            [sys.executable, "measure.py", what], cwd=folder, env=given, capture_output=True, text=True
+        )
+        assert done.returncode == 1
+        wanted = r"onnx, onnxruntime, tokenizers cannot be found; .*: pip install '\.\[examples\]'\n"
+        assert re.fullmatch(wanted, done.stderr), done.stderr
 
 
 def test_a_video_is_encoded_and_every_codec_tells_settings_apart(tmp_path: Path) -> None:
