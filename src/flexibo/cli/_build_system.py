@@ -12,11 +12,13 @@ from flexibo.compare.problems.recorded_systems import recorded_system
 from flexibo.errors import InvalidValueError
 from flexibo.hardware import MeterError
 from flexibo.results.chance import CHANCE, chance_level
+from flexibo.space import Designs
 from flexibo.study import Study
 from flexibo.systems.base import System
 from flexibo.systems.build import SystemRequest, build_runner
 from flexibo.systems.catalogue import find_system
 from flexibo.systems.dnn import ERROR, dnn_system, reads_energy, trains
+from flexibo.systems.network_runner import PRECISION
 
 Value = TypeVar("Value", str, int, float, list)  # type: ignore[type-arg]  # JSON says no more
 IN_PRECISION = "error_in_precision"  # stored if errors are those of the deployed precision, as since version 0.2
@@ -30,14 +32,29 @@ class BuiltSystem:
     origin: Mapping[str, Any]
 
 
-def recorded_table(name: str, beside: Collection[str] = ()) -> BuiltSystem:
-    system = recorded_system(name, beside=beside)
+def recorded_table(
+    name: str, beside: Collection[str] = (), *, as_trained: bool = False, study: Study | None = None
+) -> BuiltSystem:
+    """The system of a recorded table; `as_trained` if its errors are not those of the deployed precision.
+
+    What a `study` has trained is not charged again.
+    """
+    trained = () if study is None else trained_designs(study)
+    system = recorded_system(name, beside=beside, as_trained=as_trained, trained=trained)
     origin: dict[str, Any] = {"system": system.name, "recorded": True}  # the table: a system may get a second one
+    if any(objective.name == ERROR and PRECISION in (objective.options or ()) for objective in system.objectives):
+        origin[IN_PRECISION] = True
     if beside:
         origin["and"] = list(beside)
     if system.chance is not None:
         origin[CHANCE] = chance_level(ERROR, *system.chance)
     return BuiltSystem(system, origin)
+
+
+def trained_designs(study: Study) -> Designs:
+    """The designs of a study whose error was measured."""
+    (j,) = (j for j, objective in enumerate(study.history.objectives) if objective.name == ERROR)
+    return study.history.data(j)[0]
 
 
 def demo_system() -> BuiltSystem:
@@ -124,7 +141,7 @@ def rebuild_system(
     if origin.get("system") not in (None, name):
         raise InvalidValueError(f"The study is of system {origin['system']!r}; {name!r} given. Leave --system out.")
     if origin.get("recorded"):
-        return recorded_table(name, tuple(_texts(origin, "and")))
+        return recorded_table(name, tuple(_texts(origin, "and")), as_trained=not origin.get(IN_PRECISION), study=study)
     if origin.get("demo"):
         found = demo_system()
         _check_same_space(found.system, study.settings.to_dict())

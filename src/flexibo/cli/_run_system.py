@@ -57,8 +57,7 @@ def run_system(
     quiet = json or detail is Detail.QUIET
     executor, picture = chosen_executor(execution, ExecutorChoice()), typed_picture(out)
     if options.recorded:
-        built = recorded_table(name, options.objectives)
-        study = _open_study(built, given)
+        study, built = _open_recorded(name, options, given)
     elif set(execution.only) == {"error_percent"}:
         study, built = _join_study(name, options, given)
         add_stop_rules(study, given, quiet=quiet)
@@ -130,6 +129,17 @@ def _open_study(built: BuiltSystem, given: StudyOptions) -> Study:
         stop=given.stop_rules,
         origin=built.origin,
     )
+
+
+def _open_recorded(name: str, options: SystemOptions, given: StudyOptions) -> tuple[Study, BuiltSystem]:
+    """The study of a recorded table, new or stored, and what answers it."""
+    built = recorded_table(name, options.objectives)
+    stored = _stored_name(built, given)
+    if not stored:
+        return _open_study(built, given), built
+    as_trained = not stored_origin(_url(built.system, given), stored).get(IN_PRECISION)
+    study = _open_study(recorded_table(name, options.objectives, as_trained=as_trained), given)
+    return study, recorded_table(name, options.objectives, as_trained=as_trained, study=study)
 
 
 def _url(system: System, given: StudyOptions) -> str:

@@ -8,6 +8,7 @@ import re
 import signal
 import sys
 from collections.abc import Collection
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,51 @@ import pytest
 from tests.command_line import call, error, good, mentions, refusal
 
 from flexibo import Objective, Study
+from flexibo.cli._build_system import recorded_table
+from flexibo.compare.problems.recorded_systems import recorded_system
 from flexibo.systems.base import System
+from flexibo.systems.recording.table import RecordedTable, write_table
+
+
+def small_table(folder: Path) -> None:
+    """A table of three networks in two precisions, with the error in each."""
+    sizes, precisions = (6, 12, 24), ("fp32", "bf16")
+    rows = [
+        {
+            "batch_size": size,
+            "precision": precision,
+            "error_percent": 100.0 / size,
+            "training_seconds": 101.0,
+            "energy_joules": size / (2 if precision == "bf16" else 1),
+            "latency_ms": 1.0,
+            "power_watts": 300.0,
+            "reading_seconds": 2.0,
+            "energy_joules_again": None,
+            "deployed_error_percent": 100.0 / size + (precision == "bf16"),
+        }
+        for size in sizes
+        for precision in precisions
+    ]
+    heading = {
+        "system": "small",
+        "date": "2026-01-02",
+        "meter": "a meter",
+        "machine": "a machine",
+        "settings": {"dataset": "digits"},
+        "network_options": ["batch_size"],
+        "deployment_options": ["precision"],
+        "values": {"batch_size": list(sizes), "precision": list(precisions)},
+        "epoch_errors": [[100.0 / size] for size in sizes],
+        "epoch_seconds": [100.0] * 3,
+        "test_seconds": [1.0] * 3,
+    }
+    write_table(folder / "small-h200-curves.csv.gz", RecordedTable(heading, tuple(rows)))
 
 
 def test_a_recorded_table_has_a_third_objective_on_request_and_resume_keeps_it(
     toy: System, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def recorded_system(name: str, *, beside: Collection[str]) -> System:
+    def recorded_system(name: str, *, beside: Collection[str], **how: Any) -> System:
         if not beside:
             return toy
         latency = Objective("latency_ms", unit="ms", measured_with="energy_millijoules")
@@ -41,6 +80,58 @@ def test_a_recorded_table_has_a_third_objective_on_request_and_resume_keeps_it(
     assert study.history.count(2) > before
     assert "latency_ms" in good("front")
     assert mentions(refusal("run", "toy", "--recorded", "--method", "random"), "latency_ms", "another name")
+
+
+class TestErrorsInPrecision:
+    """Replays of tables that have the error in the precision of each deployment."""
+
+    def costs(self) -> dict[object, list[float]]:
+        """The costs of errors, by network."""
+        study = Study.load("sqlite:///small-h200-curves.db", "mine")
+        found: dict[object, list[float]] = {}
+        for one in study.history.measurements:
+            if "error_percent" in one.values:
+                found.setdefault(one.design["batch_size"], []).append(one.cost)
+        return found
+
+    @pytest.fixture(autouse=True)
+    def table(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        small_table(tmp_path)
+        replay = partial(recorded_system, folder=tmp_path)
+        monkeypatch.setattr("flexibo.cli._build_system.recorded_system", replay)
+        monkeypatch.setattr("flexibo.plots.save", lambda study, out: out.touch())
+
+    @pytest.mark.parametrize("again", [("resume", "--name", "mine"), ("run", "small", "--recorded", "--name", "mine")])
+    def test_a_network_that_was_trained_before_is_not_paid_for_again(self, again: tuple[str, ...]) -> None:
+        url = ("--storage", "sqlite:///small-h200-curves.db")
+        random = () if again[0] == "resume" else ("--method", "random")
+        good("run", "small", "--recorded", "--method", "random", "--budget", "120s", "--name", "mine", *url)
+        assert Study.load(url[1], "mine").history.origin["error_in_precision"] is True
+        before = sum(map(len, self.costs().values()))
+        good(*again, *url, *random, "--budget", "1000s")
+        costs = self.costs()
+        assert sum(map(len, costs.values())) == 6 > before > 0
+        assert all(sorted(own) == [1.0, 101.0] for own in costs.values())
+
+    @pytest.mark.parametrize("again", [("resume", "--name", "mine"), ("run", "small", "--recorded", "--name", "mine")])
+    def test_a_study_that_was_begun_with_errors_as_trained_keeps_them(self, again: tuple[str, ...]) -> None:
+        url = "sqlite:///small-h200-curves.db"
+        built = recorded_table("small", as_trained=True)
+        random = () if again[0] == "resume" else ("--method", "random")
+        system, origin = built.system, built.origin
+        with Study(
+            system.space,
+            system.objectives,
+            method="random",
+            budget=1.0,
+            seed=0,
+            storage=url,
+            name="mine",
+            origin=origin,
+        ):
+            pass
+        good(*again, "--storage", url, *random, "--budget", "1000s")
+        assert sorted(map(len, self.costs().values())) == [1, 1, 1]
 
 
 class TestRunAndResume:

@@ -38,7 +38,7 @@ class RecordedTable:
 
     @property
     def deployment_options(self) -> tuple[str, ...]:
-        """The options that decide only energy and latency."""
+        """The options that decide energy and latency, and of the error only its precision."""
         return tuple(self.heading["deployment_options"])
 
     @property
@@ -52,6 +52,16 @@ class RecordedTable:
             () if None in (errors, seconds, test) else tuple((seconds * n + test, e) for n, e in enumerate(errors, 1))
             for errors, seconds, test in zip(*kept, strict=True)
         )
+
+    @property
+    def test_seconds(self) -> tuple[float | None, ...]:
+        """The seconds that a test of each network takes, in the order of the rows; empty if they were not kept."""
+        return tuple(self.heading.get(CURVES[2], ()))
+
+    @property
+    def has_deployed_errors(self) -> bool:
+        """Whether it has the error in the precision of the deployment, besides that as trained."""
+        return any(row.get("deployed_error_percent") is not None for row in self.rows)
 
     @property
     def chance(self) -> tuple[float, int] | None:

@@ -9,7 +9,7 @@ import pytest
 from flexibo import Study
 from flexibo.compare.metered_problem import MeteredProblem
 from flexibo.compare.problems.base import Family, Problem
-from flexibo.compare.problems.recorded_systems import FAMILIES, recorded_system, system_problem
+from flexibo.compare.problems.recorded_systems import FAMILIES, recorded_system, system_problem, timed_calls
 from flexibo.errors import InvalidValueError, UnknownNameError
 from flexibo.objectives import Reading
 from flexibo.systems.recorded import newest_recording, recorded_table, recordings
@@ -125,8 +125,11 @@ def test_tables_are_found_by_system(tmp_path: Path) -> None:
         recorded_table("bert-imdb-h100", tmp_path)
 
 
-def with_curves(folder: Path, errors: list[list[float] | None]) -> Problem:
-    """The problem of a table with the errors of two networks after each epoch of 10 and 20 s, tested in 1 s."""
+def with_curves(folder: Path, errors: list[list[float] | None], *, more: dict[str, float] | None = None) -> Problem:
+    """The problem of a table with the errors of two networks after each epoch of 10 and 20 s, tested in 1 s.
+
+    In bf16 the error is as much `more` as is given for the batch size, as text.
+    """
     rows = [
         row(
             *(batch, 0.1, precision, True),
@@ -138,6 +141,11 @@ def with_curves(folder: Path, errors: list[list[float] | None]) -> Problem:
         for n, batch in enumerate((6, 12))
         for precision in ("fp32", "bf16")
     ]
+    for one in rows if more else ():
+        one["deployed_error_percent"] = (
+            one["error_percent"] + (one["precision"] == "bf16") * more[str(one["batch_size"])]
+        )
+        one["latency_spread"] = 0.2 if one["precision"] == "bf16" else None
     curves = {"epoch_errors": errors, "epoch_seconds": [10.0, 20.0], "test_seconds": [1.0, 1.0]}
     heading = {**HEADING, "date": "2026-01-03", **curves}
     write_table(folder / "bert-imdb-h200-curves.csv.gz", RecordedTable(heading, tuple(rows)))
@@ -155,6 +163,113 @@ def test_the_third_objective_is_the_latency_which_a_reading_yields_too(tmp_path:
     }
     assert metered.price(design, "energy_millijoules") == 0.0
     assert metered.spent == 2.0
+
+
+SMALL, LARGE = {"batch_size": 6}, {"batch_size": 12}
+MORE = {"6": 2.0, "12": -1.0}
+
+
+def deployed(folder: Path) -> Problem:
+    with_curves(folder, [[80.0, 60.0], [90.0, 40.0]], more=MORE)
+    return system_problem("bert-imdb-h200-curves", deployed=True, folder=folder)
+
+
+def test_a_problem_may_have_the_error_in_the_precision_of_the_design(tmp_path: Path) -> None:
+    found, usual = deployed(tmp_path), system_problem("bert-imdb-h200-curves", folder=tmp_path)
+    assert (found.name, usual.name) == ("bert-imdb-h200-curves:deployed", "bert-imdb-h200-curves")
+    pool = found.space.enumerate()
+    expected = {(6, "fp32"): 60.0, (6, "bf16"): 62.0, (12, "fp32"): 40.0, (12, "bf16"): 39.0}
+    assert found.values(pool)[:, 0].tolist() == [expected[one["batch_size"], one["precision"]] for one in pool]
+    assert found.error(list(pool)) == 0.0
+    assert sorted(set(usual.values(pool)[:, 0].tolist())) == [40.0, 60.0]
+    three = system_problem("bert-imdb-h200-curves", n=3, deployed=True, folder=tmp_path)
+    assert three.name == "bert-imdb-h200-curves:n=3:deployed"
+
+
+def test_each_precision_of_a_network_costs_a_training_in_a_problem_and_its_last_step_is_the_deployed_error(
+    tmp_path: Path,
+) -> None:
+    metered, design = MeteredProblem(deployed(tmp_path), seed=0), {**LARGE, "precision": "bf16"}
+    first = metered.measure(design, "error_percent", 1)
+    assert (first.values, first.cost) == ({"error_percent": 90.0}, 21.0)
+    last = metered.measure(design, "error_percent")
+    assert (last.values, last.cost) == ({"error_percent": 39.0}, 20.0)
+    assert metered.measure({**LARGE, "precision": "fp32"}, "error_percent").cost == 41.0
+
+
+def test_a_table_without_errors_in_precision_makes_no_problem_of_them(tmp_path: Path) -> None:
+    problem(tmp_path)
+    with pytest.raises(InvalidValueError, match=r"'bert-imdb-h200'.*precision.*:deployed"):
+        system_problem("bert-imdb-h200", deployed=True, folder=tmp_path)
+
+
+@pytest.mark.parametrize("family", [one for one in FAMILIES if one.group == "curves"], ids=lambda family: family.name)
+def test_a_shipped_table_with_curves_has_both_problems_and_the_usual_one_is_not_changed(family: Family) -> None:
+    usual, found = family.make(), family.make(**family.parsed("deployed"))
+    assert found.name == family.full_name({"deployed": True}) == f"{family.name}:deployed"
+    assert found.error(list(found.space.enumerate())) == 0.0
+    assert "precision" in (found.objectives[0].options or ())
+    assert "precision" not in (usual.objectives[0].options or ())
+    pool = usual.space.enumerate()
+    assert (found.values(pool)[:, 0] != usual.values(pool)[:, 0]).sum() > 100
+    assert found.fingerprint() != usual.fingerprint()
+
+
+def test_a_replay_charges_a_training_once_and_a_test_for_another_precision(tmp_path: Path) -> None:
+    deployed(tmp_path)
+    first = recorded_system("bert-imdb", folder=tmp_path)
+    train = first.functions["error_percent"]
+    assert train({**LARGE, "precision": "fp32"}) == (40.0, 41.0)
+    assert train({**LARGE, "precision": "bf16"}) == (39.0, 1.0)
+    assert train({**SMALL, "precision": "bf16"}) == (62.0, 21.0)
+    assert any("precision of the design" in note for note in first.notes)
+    later = recorded_system("bert-imdb", trained=[{**LARGE, "precision": "fp32"}], folder=tmp_path)
+    train = later.functions["error_percent"]
+    assert train({**LARGE, "precision": "bf16"}) == (39.0, 1.0)
+    assert train({**SMALL, "precision": "bf16"}) == (62.0, 21.0)
+
+
+def test_a_replay_may_keep_the_error_as_trained(tmp_path: Path) -> None:
+    deployed(tmp_path)
+    system = recorded_system("bert-imdb", as_trained=True, folder=tmp_path)
+    assert system.objectives[0].options == ("batch_size",)
+    assert system.functions["error_percent"]({**SMALL, "precision": "bf16"}) == (60.0, 21.0)
+    assert not any("precision of the design" in note for note in system.notes)
+
+
+def test_a_replay_goes_to_worker_processes(tmp_path: Path) -> None:
+    import cloudpickle
+
+    deployed(tmp_path)
+    train = recorded_system("bert-imdb", folder=tmp_path).functions["error_percent"]
+    design = {**LARGE, "precision": "bf16"}
+    assert cloudpickle.loads(cloudpickle.dumps(train))(design) == train(design) == (39.0, 41.0)
+
+
+def test_a_latency_has_the_error_bar_of_the_batches_that_were_timed(tmp_path: Path) -> None:
+    deployed(tmp_path)
+    read = recorded_system("bert-imdb", beside=["latency_ms", "power_watts"], folder=tmp_path).functions[
+        "energy_millijoules"
+    ]
+    several, _ = read({**SMALL, "precision": "bf16"})
+    latency = several["latency_ms"]
+    assert isinstance(latency, Reading)
+    # Of 18 ms each, 6 fit into a warm-up of 0.1 s; the later 3 were timed.
+    assert (latency, latency.repeats) == (18.0, 3)
+    assert latency.deviation == pytest.approx(0.2 * 18.0 / 1.349 * 1.2533 / 3**0.5, rel=1e-3)
+    assert type(several["power_watts"]) is float
+    one, _ = read({**SMALL, "precision": "fp32"})
+    assert type(one["latency_ms"]) is float
+
+
+def test_a_recorded_latency_has_a_spread_where_several_batches_were_timed() -> None:
+    rows = recorded_table("deepspeech-h200-curves").rows
+    several = [row for row in rows if row["latency_spread"] is not None]
+    assert 0 < len(several) < len(rows)
+    assert all(timed_calls(row["latency_ms"]) > 1 for row in several)
+    # Two batches of 48.7 ms took a little more than the warm-up.
+    alone = [row for row in rows if row["latency_spread"] is None]
+    assert all(timed_calls(1.03 * row["latency_ms"]) == 1 for row in alone)
 
 
 def test_a_table_with_the_error_after_each_epoch_is_paid_for_epoch_by_epoch(tmp_path: Path) -> None:
