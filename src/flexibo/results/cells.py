@@ -16,6 +16,11 @@ PREDICTED_LEGEND = "~ predicted, ± standard deviation"
 REACHED_LEGEND = "@9: measured to step 9 so far"
 READINGS_LEGEND = "(n) readings, ± their standard deviation; model: its estimate"
 ONE_READING_LEGEND = "± of a single reading (1): its own standard deviation, reported with the value"
+MODEL_LEGEND = (
+    "± of the model is wider: another reading may differ by more than that ±, and with more readings it learns how much"
+)
+WIDER = 2.0  # the deviation of an estimate is explained if it is this many times that of the single reading,
+VISIBLE = 0.005  # and this share of the value
 STANDINGS_LEGEND: Mapping[Standing, str] = {
     "confident": "for all likely values",
     "probable": "by the best guess",
@@ -63,13 +68,46 @@ def is_noisy(rows: Sequence[DesignRow], name: str) -> bool:
 def shared_notes(rows: Sequence[DesignRow]) -> list[str]:
     """What the error bar of a single reading and the column of standings mean, if the table has them."""
     notes = []
-    if any(row.readings[name] == 1 and row.spreads[name] for row in rows for name in row.values):
-        notes.append(ONE_READING_LEGEND)
+    if any(_has_own_bar(row, name) for row in rows for name in row.values):
+        notes.append(f"{ONE_READING_LEGEND}{_of_repeats(rows)}")
     if has_standings(rows):
         shown = {row.standing for row in rows}
         meanings = [f"{one} ({meaning})" for one, meaning in STANDINGS_LEGEND.items() if one in shown]
         notes.append(f"standing: whether it is on the front: {', '.join(meanings)}")
     return notes
+
+
+def is_model_wider(rows: Sequence[DesignRow]) -> bool:
+    """Whether estimates are much less certain than single readings, because others might differ from these."""
+    return any(
+        _has_own_bar(row, name)
+        and row.deviations[name] > max(WIDER * (row.spreads[name] or 0.0), VISIBLE * abs(row.values[name]))
+        for row in rows
+        for name in row.values
+    )
+
+
+def _has_own_bar(row: DesignRow, name: str) -> bool:
+    """Whether a quantity has a single reading with an error bar."""
+    return row.readings[name] == 1 and bool(row.spreads[name])
+
+
+def _of_repeats(rows: Sequence[DesignRow]) -> str:
+    """How many repeats single readings sum up, by quantity if there are several; empty if they are single ones."""
+    found: dict[str, list[int]] = {}
+    for row in rows:
+        for name, count in row.repeats.items():
+            found.setdefault(name, []).append(count)
+    texts = {
+        name: f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+        for name, counts in found.items()
+        if max(counts) > 1
+    }
+    if not texts:
+        return ""
+    if len(set(texts.values())) == 1:
+        return f", which sums up {next(iter(texts.values()))} repeats"
+    return f", which sums up repeats: {', '.join(f'{printable_line(name)} {text}' for name, text in texts.items())}"
 
 
 def has_standings(rows: Sequence[DesignRow]) -> bool:

@@ -12,11 +12,13 @@ from flexibo._internal.html import html_block, html_line
 from flexibo._internal.records import Tabular
 from flexibo.results.cells import (
     BEST_LEGEND,
+    MODEL_LEGEND,
     READINGS_LEGEND,
     Column,
     feasibility_cell,
     has_standings,
     html_designs,
+    is_model_wider,
     is_noisy,
     plain_headings,
     plain_table,
@@ -109,4 +111,5 @@ def front_notes(rows: Sequence[FrontRow]) -> list[str]:
     marks = {BEST_LEGEND: len(rows) > 1, "knee: the best compromise": any(row.knee for row in rows)}
     used = ["; ".join(mark for mark, is_used in marks.items() if is_used)]
     noisy = any(is_noisy(rows, name) for row in rows[:1] for name in row.values)
-    return [note for note in (*used, READINGS_LEGEND if noisy else "", *shared_notes(rows)) if note]
+    wider = MODEL_LEGEND if noisy and is_model_wider(rows) else ""
+    return [note for note in (*used, READINGS_LEGEND if noisy else "", *shared_notes(rows), wider) if note]

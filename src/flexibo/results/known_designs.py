@@ -13,6 +13,7 @@ from flexibo.belief.belief import Belief, Predictions
 from flexibo.belief.costs import mean_costs
 from flexibo.belief.price_list import PriceList
 from flexibo.history import History
+from flexibo.history.events import Added, Told
 from flexibo.history.readings import Readings, readings
 from flexibo.optimizer.predictor import Predictor
 from flexibo.results.confidence import Confidence, confidence, standings_of
@@ -90,6 +91,7 @@ class KnownDesigns:
             "probability": float(self.models.legal[i].prod()),
             "standing": self.standings[i],
             "reached": self._reached(i),
+            "repeats": self._repeats(i),
         }
 
     def _reached(self, i: int) -> dict[str, int]:
@@ -98,6 +100,18 @@ class KnownDesigns:
         names = [own.name for own, lacks in zip(history.quantities, lacking, strict=True) if own.stops and lacks]
         found = {name: history.reached(history.designs[i], name) for name in names}
         return {name: step for name, step in found.items() if step}
+
+    def _repeats(self, i: int) -> dict[str, int]:
+        """How many repeats each single reading of design i sums up, where it was told with an error bar."""
+        history, found = self.history, {}
+        single = (self.read.count[i] == 1) & np.isfinite(self.read.spread[i])
+        for j in np.flatnonzero(single).tolist():
+            objective = history.quantities[j]
+            key = int(history.designs[[i]].keys(objective.depends_on)[0])
+            event = history.events[history.first(j)[key][0] - 1]
+            if isinstance(event, Told | Added) and objective.name in event.noise:
+                found[objective.name] = event.noise[objective.name][1]
+        return found
 
     def _named(self, cells: Iterable[T]) -> dict[str, T]:
         return dict(zip(self.history.counted, cells, strict=True))

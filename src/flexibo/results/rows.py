@@ -32,6 +32,7 @@ class DesignRow:
         standing: "confident" if it is on the front for all values within the boxes, "probable" if it is by the best
             estimate, "possible" if it may be, "ruled out" if a candidate dominates it for all values within the boxes.
         reached: The step that was reached of each quantity with steps that is not measured to its last one.
+        repeats: How many repeats, as windows of a meter, a single reading sums up that was told with an error bar.
     """
 
     number: int = 0
@@ -44,6 +45,7 @@ class DesignRow:
     probability: float = 1.0
     standing: Standing = "probable"
     reached: Mapping[str, int] = field(default_factory=dict)
+    repeats: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def measured(self) -> dict[str, bool]:
@@ -67,8 +69,9 @@ def json_row(row: DesignRow) -> dict[str, Any]:
     """A row ready for JSON, every attribute under its name."""
     found = {own.name: getattr(row, own.name) for own in fields(row)}
     plain = {name: dict(value) if isinstance(value, Mapping) else value for name, value in found.items()}
-    if not row.reached:
-        del plain["reached"]
+    for name in ("reached", "repeats"):
+        if not plain[name]:
+            del plain[name]
     return {**plain, "measured": row.measured, "missing": row.missing, "feasibility": row.feasibility}
 
 

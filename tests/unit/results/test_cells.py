@@ -8,6 +8,7 @@ from flexibo import Design
 from flexibo.results.cells import (
     ONE_READING_LEGEND,
     constants_line,
+    is_model_wider,
     is_noisy,
     plain_table,
     shared_notes,
@@ -64,6 +65,25 @@ def test_the_error_bar_of_a_single_reading_and_standings_are_explained_where_the
     assert "confident (for all likely values), ruled out (for no likely values)" in " ".join(
         shared_notes([replace(single, standing="ruled out"), replace(single, standing="confident")])
     )
+
+
+def test_the_legend_of_a_single_reading_says_how_many_repeats_it_sums_up() -> None:
+    def legend(*repeats: int) -> str:
+        (note,) = shared_notes([replace(row(1.0, spread=0.2), repeats={"a": count}) for count in repeats])
+        return note
+
+    assert legend(10, 10) == f"{ONE_READING_LEGEND}, which sums up 10 repeats"
+    assert legend(2, 5) == f"{ONE_READING_LEGEND}, which sums up 2 to 5 repeats"
+    assert legend(1) == ONE_READING_LEGEND
+    both = replace(row(1.0, spread=0.2), repeats={"a": 10, "b": 50})
+    assert shared_notes([both]) == [f"{ONE_READING_LEGEND}, which sums up repeats: a 10, b 50"]
+
+
+def test_an_estimate_that_is_much_less_certain_than_its_reading_is_noticed() -> None:
+    assert is_model_wider([row(283.0, spread=1.1, deviation=19.0)])
+    assert not is_model_wider([row(283.0, spread=1.1, deviation=2.0)])
+    assert not is_model_wider([row(7.19, spread=0.0016, deviation=0.0041)])
+    assert not is_model_wider([row(283.0, 2, spread=1.1, deviation=19.0), row(283.0, 0, deviation=19.0)])
 
 
 def test_options_that_do_not_vary_are_said_once() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,8 @@ from flexibo.history.event_dicts import event_from_dict, event_to_dict
 from flexibo.history.events import Told
 from flexibo.history.readings import confirmed_front, readings
 from flexibo.objectives import Reading
+from flexibo.results.cells import MODEL_LEGEND
+from flexibo.results.rows import json_row
 from flexibo.storage import MemoryStorage, open_storage
 from flexibo.storage.base import DamagedStudyError
 from flexibo.studyfile import read_study_file
@@ -45,6 +48,21 @@ def test_an_error_bar_is_stored_and_shown_after_a_single_reading(tmp_path: Path)
     row = study.front()[0]
     assert row.spreads["energy"] == 0.25
     assert "2 ±0.25 (1)" in str(study.front())
+    assert {tuple(one.repeats.items()) for one in (row, again.front()[0])} == {(("energy", 9),)}
+    assert "sums up 9 repeats" in str(again.front())
+    assert json_row(row)["repeats"] == {"energy": 9}
+    assert "repeats" not in json_row(replace(row, repeats={}))
+
+
+def test_the_front_explains_why_an_estimate_is_less_certain_than_its_only_reading() -> None:
+    for noisy in (True, False):
+        study = Study(SPACE, [Objective("error"), Objective("energy", noisy=noisy)], budget=100, seed=0)
+        for filters in (16, 32, 64):
+            energy = Reading(1.0 * filters, deviation=0.002 * filters, repeats=10)
+            study.add({"filters": filters}, {"error": 100.0 / filters, "energy": energy})
+        (row,) = (row for row in study.front() if row.design["filters"] == 64)
+        wide = row.deviations["energy"] > 4 * 0.002 * 64
+        assert wide == (MODEL_LEGEND in str(study.front())) == noisy
 
 
 def test_repeats_of_a_function_become_an_error_bar(tmp_path: Path) -> None:
