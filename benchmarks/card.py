@@ -33,6 +33,7 @@ RANGES = {
     "reading_seconds": "reading [s]",
 }
 """What a card gives the range of."""
+DEPLOYED = "deployed_error_percent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,7 @@ class Card:
     cheap_trainings: int
     spreads: tuple[float, ...] = ()  # of the windows of each reading, as shares
     lost: tuple[float, ...] = ()  # by the precision of each deployment, in points of error
+    deployed_front: tuple[int, int] = (0, 0)  # non-dominated designs by the error in it, and how many of `front` are
     best: Counter[str] = field(default_factory=Counter)  # the networks for which each deployment takes the least energy
     fastest: Counter[str] = field(default_factory=Counter)  # those for which each has the least latency
     chance: tuple[float, int] | None = None  # the error of the best answer without learning, and the examples held out
@@ -94,6 +96,7 @@ def card_of(name: str, table: RecordedTable) -> Card:
     trainings, readings = _known(networks.values(), "training_seconds"), _known(table.rows, "reading_seconds")
     again = [row for row in whole if row["energy_joules_again"] is not None]
     least = math.inf if table.chance is None else least_at_chance(*table.chance)
+    front, deployed_front = _front(whole), _front(whole, DEPLOYED) if table.has_deployed_errors else ()
     return Card(
         name=name,
         heading=table.heading,
@@ -101,7 +104,7 @@ def card_of(name: str, table: RecordedTable) -> Card:
         deployments=len(deployments),
         failed=len(table.rows) - len(whole),
         ranges=ranges,
-        front=_front(whole),
+        front=front,
         noise=tuple(sorted(abs(row["energy_joules_again"] / row["energy_joules"] - 1) for row in again)),
         training_seconds=sum(trainings),
         reading_seconds=sum(readings),
@@ -109,13 +112,8 @@ def card_of(name: str, table: RecordedTable) -> Card:
         pace=_spread([_pace(row) for row in whole]),
         cheap_trainings=sum(seconds < math.e for seconds in trainings),
         spreads=tuple(sorted(_known(whole, "energy_spread"))),
-        lost=tuple(
-            sorted(
-                row["deployed_error_percent"] - row["error_percent"]
-                for row in whole
-                if row.get("deployed_error_percent") is not None
-            )
-        ),
+        lost=tuple(sorted(row[DEPLOYED] - row["error_percent"] for row in whole if row.get(DEPLOYED) is not None)),
+        deployed_front=(len(deployed_front), sum(row in deployed_front for row in front)),
         best=_best_deployments(whole, table, "energy_joules"),
         fastest=_best_deployments(whole, table, "latency_ms"),
         chance=table.chance,
@@ -287,9 +285,11 @@ def _doubts(card: Card) -> list[str]:
     if card.single:
         doubts.append(f"{card.single} of the {len(card.spreads) + card.single} readings have one window, and no range.")
     if card.lost:
+        count, listed = card.deployed_front
         doubts.append(
             f"In the precision of a deployment the error is {card.lost[0]:+.2f} to {card.lost[-1]:+.2f} points away "
-            "from the error as trained, which the column error_percent has."
+            f"from the error as trained, which the column error_percent has; by the former {count} designs are "
+            f"non-dominated, {listed} of them listed below."
         )
     return doubts
 
@@ -309,10 +309,11 @@ def _range_rows(card: Card) -> list[list[str]]:
     return [["", "least", "median", "greatest"], *rows]
 
 
-def _front(rows: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
-    losses = np.array([[row["error_percent"], row["energy_joules"]] for row in rows])
+def _front(rows: Sequence[Mapping[str, Any]], error: str = "error_percent") -> tuple[Mapping[str, Any], ...]:
+    rows = [row for row in rows if row.get(error) is not None]
+    losses = np.array([[row[error], row["energy_joules"]] for row in rows])
     kept = [row for row, is_kept in zip(rows, non_dominated(losses), strict=True) if is_kept]
-    return tuple(sorted(kept, key=lambda row: (row["error_percent"], row["energy_joules"])))
+    return tuple(sorted(kept, key=lambda row: (row[error], row["energy_joules"])))
 
 
 def _table(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -108,6 +108,18 @@ def test_a_card_without_second_readings_says_nothing_of_noise() -> None:
     assert "second readings" not in text_of(card_of("lenet-x", RecordedTable(HEADING, rows)))
 
 
+def test_a_card_says_how_many_designs_are_non_dominated_by_the_error_in_the_deployed_precision() -> None:
+    # Batches of 16 lose 15 points, so that those of 1 are non-dominated too.
+    rows = tuple(
+        {**one, "deployed_error_percent": one["error_percent"] and one["error_percent"] + one["batch"] - 1}
+        for one in ROWS
+    )
+    card = card_of("lenet-x", RecordedTable(HEADING, rows))
+    assert card.deployed_front == (4, 2)
+    assert re.search(r"\+0\.00 to \+15\.00 points.* 4 designs are non-dominated, 2 of them", text_of(card))
+    assert "designs are non-dominated," not in text_of(card_of("lenet-x", RecordedTable(HEADING, ROWS)))
+
+
 def test_a_card_of_a_table_with_curves_says_how_often_networks_change_places() -> None:
     errors = [[30.0, 20.0, 10.0], [20.0, 30.0, 20.0], [40.0, 40.0, 30.0]]  # of three pairs, one in the other order
     curves = {"epoch_errors": errors, "epoch_seconds": [1.0] * 3, "test_seconds": [0.1] * 3}
