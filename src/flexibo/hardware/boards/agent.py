@@ -6,11 +6,13 @@ One file for boards that cannot run flexibo: Python 3.6 or later on Linux, the s
     python3 agent.py serve          the same on a port of the loopback interface, for whoever knows the token
     python3 agent.py run --meter auto --set active_cores=2 -- ./infer.sh 16
     python3 agent.py check          what can be read and set here, in lines; with --json for programs
-    python3 agent.py restore        restores what a killed agent left, as every start does
+    python3 agent.py restore        undoes what a killed agent left, as every start does
 
-A knob is set only after the journal beside this file says how to undo it. It is restored when the command ends, is
-ended, or the connection is lost; after kill -9 of the agent a guard does it, and after kill -9 of both the next start.
-One command runs at a time: it holds the lock that flexibo itself takes for the settings of a machine.
+A knob is set only after the journal beside this file says how to undo it, and a command begins only after a note there
+says which process group it is. When the command ends, is ended, or the connection is lost, its group is ended and the
+knobs are restored; after kill -9 of the agent a guard does that, and after kill -9 of both the next start.
+One command runs at a time: it holds the lock that flexibo itself takes for the settings of a machine. A start leaves
+alone what the holder of the lock runs and has set.
 """
 
 import argparse
@@ -35,13 +37,14 @@ import sys
 import threading
 import time
 from contextlib import suppress
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 MOST_LINE = 1 << 20  # bytes of a request or an answer
 MOST_GREETING = 1 << 10  # bytes of a line of one who has not shown the token
 KEPT_BYTES = 64 * 1024  # how much of the end of each output is kept
 GREETING_SECONDS = 10.0
 GRACE_SECONDS = 1.0  # how long a command may clean up after SIGTERM
+KILL_SECONDS = 10.0  # how long the kernel may take to end one that used a GPU
 ALIVE_SECONDS = 5.0  # how often a waiting client hears that the agent is alive
 MOST_SESSIONS = 8
 PORT = 7700
@@ -57,7 +60,9 @@ LOOK_SECONDS = 0.05
 LOOKS_PER_STEP = 20
 COOL_LIMIT_SECONDS = 600.0
 ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
-JOURNAL, TOKEN = "journal.json", "token"
+JOURNAL, NOTE, TOKEN = "journal.json", "command.json", "token"
+GROUP, START = 2, 19  # where stat_of has the process group and the time of the start, fields 5 and 22 of proc(5)
+MARK = "FLEXIBO_COMMAND"  # a variable by which the processes of a command are known once its first one has ended
 
 # The INA3221 rails that make up a module's power: a total, or rails side by side (as flexibo.hardware.ina3221).
 RAILS = (
@@ -104,12 +109,25 @@ class Gone(Exception):  # noqa: N818  # what happened, rather than an error
     """The other side has closed the connection, or this process is to end."""
 
 
+class Undone(NamedTuple):
+    """What of a killed agent was undone: how many settings, and how many commands, 0 or 1."""
+
+    settings: int = 0
+    commands: int = 0
+
+    def sentence(self) -> str:
+        """What was done, for people."""
+        ended = " and ended {}".format(counted(self.commands, "command")) if self.commands else ""
+        return "Restored {}{}".format(counted(self.settings, "setting"), ended)
+
+
 class Board:
-    """The machine: the kernel's files under a root, and the folder of journal and token."""
+    """The machine: the kernel's files under a root, and the folder of journal, note and token."""
 
     def __init__(self, root: str = "/", state: str = "") -> None:
         self.root = os.path.abspath(root)
         self.state = os.path.abspath(state or os.path.dirname(os.path.abspath(__file__)))
+        self.undone = Undone()  # what no answer has told yet
 
     def path(self, *parts: str) -> str:
         """A path below the root."""
@@ -163,6 +181,11 @@ def chosen(text: str) -> str:
 def visible(text: str) -> str:
     """The text on one line, with control characters escaped."""
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+
+
+def counted(count: int, noun: str) -> str:
+    """A count with its noun."""
+    return "{} {}{}".format(count, noun, "" if count == 1 else "s")
 
 
 def shortened(text: str, most: int) -> str:
@@ -655,8 +678,12 @@ def write_journal(board: Board, writes: Sequence[Dict[str, Any]]) -> None:
         raise Problem("machine", f"The journal {path} cannot be written: {error.strerror}.") from None
 
 
-def restore(board: Board) -> int:
-    """Undo what the journal lists, the last write first; returns how many writes; a problem names what is left."""
+def restore(board: Board) -> Undone:
+    """End the command of the note and undo what the journal lists, the last write first; a problem names what is left.
+
+    Only for the holder of the lock: the command and the settings of anyone else are those of a killed agent.
+    """
+    commands, running = end_command(board)
     left = read_journal(board)
     count = len(left)
     faults: Dict[str, str] = {}
@@ -670,10 +697,34 @@ def restore(board: Board) -> int:
                 faults[str(one.get("path") or one.get("undo") or "nvpmodel")] = fault
         left = again
     write_journal(board, left)
+    said = [running] if running else []
     if faults:
         listed = "; ".join(f"{place}: {fault}" for place, fault in faults.items())
-        raise Problem("machine", f"Not everything could be restored: {listed}. The journal keeps it.")
-    return count
+        said.append(f"Not everything could be restored: {listed}. The journal keeps it.")
+    if said:
+        raise Problem("machine", " ".join(said))
+    return Undone(count, commands)
+
+
+def restore_left(board: Board) -> None:
+    """Undo what a killed agent left; the next answer tells it."""
+    now = restore(board)
+    board.undone = Undone(board.undone.settings + now.settings, board.undone.commands + now.commands)
+
+
+def restore_at_start(board: Board, link: "Link") -> str:
+    """As `restore_left`, unless a live holder of the lock will do it; returns what is wrong, or an empty text."""
+    if not any(os.path.exists(os.path.join(board.state, name)) for name in (JOURNAL, NOTE)):
+        return ""  # without the lock, so that nobody finds it taken
+    try:
+        lock = Lock(board, link, wait=False)
+        try:
+            restore_left(board)
+        finally:
+            lock.free()
+    except Problem as problem:
+        return "" if problem.kind == "busy" else str(problem)
+    return ""
 
 
 def undone(board: Board, one: Dict[str, Any]) -> str:
@@ -698,6 +749,89 @@ def undone(board: Board, one: Dict[str, Any]) -> str:
         return str(error)
     except OSError as error:
         return error.strerror or str(error)
+
+
+# The note of the command that runs. It needs not be on disk: no command outlives the machine.
+
+
+def write_note(board: Board, group: int, mark: str) -> None:
+    """Note the process group of a command that is about to begin, with what tells it from a later one of that number.
+
+    The number of a process is given again; then another one has it, with another time of its start.
+    """
+    path = os.path.join(board.state, NOTE)
+    started = stat_of(group)[START:][:1]
+    try:
+        os.makedirs(board.state, exist_ok=True)
+        with open(path + ".new", "w", encoding="utf-8") as file:
+            json.dump({"boot": board.boot, "group": group, "started": started, "mark": mark}, file)
+        os.replace(path + ".new", path)
+    except OSError as error:
+        raise Problem(
+            "machine",
+            f"The note {path} cannot be written: {error.strerror}; choose another folder with --state.",
+        ) from None
+
+
+def remove_note(board: Board) -> None:
+    """Remove the note of a command that was ended."""
+    with suppress(OSError):  # a note of what does not run is harmless
+        os.unlink(os.path.join(board.state, NOTE))
+
+
+def end_command(board: Board) -> Tuple[int, str]:
+    """End the command of the note with its group: how many were ended, 0 or 1, and why one was not."""
+    group = noted_group(board)
+    if group:
+        end_group(group)
+        left = ", ".join(map(str, members(group)))
+        if left:
+            return 0, f"A killed agent's command still runs and cannot be ended; end its processes as root: {left}."
+    remove_note(board)
+    return int(bool(group)), ""
+
+
+def noted_group(board: Board) -> int:
+    """The process group of the note, if processes of the command are still in it; else 0."""
+    path = os.path.join(board.state, NOTE)
+    try:
+        with open(path, encoding="utf-8") as file:
+            note = json.load(file)
+        group, started, mark = note["group"], note["started"], note["mark"]
+        if note["boot"] != board.boot or not isinstance(group, int) or group <= 1:
+            return 0
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):  # none, or the board was switched off meanwhile
+        return 0
+    found = members(group)
+    if group in found:
+        return group if stat_of(group)[START:][:1] == started else 0
+    return group if any(is_marked(pid, mark) for pid in found) else 0
+
+
+def stat_of(pid: int) -> List[str]:
+    """The fields of a process in proc(5) from the third one on; none if it has ended. The second may be any text."""
+    fields = text_of(f"/proc/{pid}/stat").rpartition(")")[2].split()
+    return fields if fields and fields[0] not in "ZX" else []
+
+
+def members(group: int) -> List[int]:
+    """The processes of a process group that have not ended."""
+    pids = sorted(int(name) for name in os.listdir("/proc") if name.isdigit())
+    return [pid for pid in pids if stat_of(pid)[GROUP:][:1] == [str(group)]]
+
+
+def is_marked(pid: int, mark: object) -> bool:
+    """Whether a process was started by the command with this mark."""
+    return f"{MARK}={mark}" in text_of(f"/proc/{pid}/environ").split("\0")
+
+
+def end_group(group: int) -> None:
+    """End a process group that is nobody's child here."""
+    for number, seconds in ((signal.SIGTERM, GRACE_SECONDS), (signal.SIGKILL, KILL_SECONDS)):
+        until = time.monotonic() + seconds
+        signal_group(group, number)
+        while members(group) and time.monotonic() < until:
+            time.sleep(LOOK_SECONDS)
 
 
 def put(path: str, text: str) -> None:
@@ -1327,6 +1461,7 @@ class Guard:
     """A process that ends the command and restores the board if this process dies, even by kill -9."""
 
     def __init__(self, board: Board, lock: Lock) -> None:
+        self._board = board
         reader, self._writer = os.pipe()
         self._pid = os.fork()
         if self._pid == 0:
@@ -1336,17 +1471,18 @@ class Guard:
                 os._exit(0)
         os.close(reader)
 
-    def _say(self, word: str) -> None:
-        with suppress(BrokenPipeError):  # it was killed; the next start restores then
-            os.write(self._writer, word.encode() + b"\n")
+    def watch(self, group: int, mark: str) -> None:
+        """Note the command, for the guard and, if it is killed too, for the next start."""
+        write_note(self._board, group, mark)
 
-    def watch(self, group: int) -> None:
-        """Name the process group of the command."""
-        self._say(str(group))
+    def forget(self) -> None:
+        """The command was ended with all that it left in its group."""
+        remove_note(self._board)
 
     def end(self) -> None:
         """Let it go, because everything is restored."""
-        self._say("done")
+        with suppress(BrokenPipeError):  # it was killed; the next start restores then
+            os.write(self._writer, b"done")
         os.close(self._writer)
         os.waitpid(self._pid, 0)
 
@@ -1369,17 +1505,10 @@ def guard(board: Board, reader: int, lock: int) -> None:
         if not chunk:
             break
         said += chunk
-    lines = said.decode().split()
-    if "done" in lines:
+    if said == b"done":
         return
-    for group in lines[-1:]:
-        if signal_group(int(group), signal.SIGTERM):
-            time.sleep(GRACE_SECONDS)
-            signal_group(int(group), signal.SIGKILL)
-    try:
+    with suppress(Problem):  # note and journal keep it for the next start
         restore(board)
-    except Problem:
-        return  # the journal keeps it for the next start
 
 
 def signal_group(group: int, number: int) -> bool:
@@ -1429,7 +1558,8 @@ def run_command(request: Dict[str, Any], link: Link, watch: Guard, look: Callabl
     become, variables = demoted()
     folder = folder_of(request, variables)
     environment = dict(os.environ, **variables)
-    environment.update(request["environment"])
+    mark = secrets.token_hex(8)
+    environment.update(request["environment"], **{MARK: mark})
     wake, waker = os.pipe()
     waiting, starter = os.pipe()
     try:
@@ -1449,11 +1579,6 @@ def run_command(request: Dict[str, Any], link: Link, watch: Guard, look: Callabl
         raise Problem("machine", f"The command cannot be started in {folder}: {error}.") from None
     finally:
         os.close(waiting)
-    watch.watch(process.pid)
-    begin = time.perf_counter()
-    with suppress(BrokenPipeError):  # it was killed
-        os.write(starter, b"\n")
-    os.close(starter)
     ends: List[float] = []
 
     def wait() -> None:
@@ -1467,13 +1592,19 @@ def run_command(request: Dict[str, Any], link: Link, watch: Guard, look: Callabl
     assert process.stderr is not None
     tails = {process.stdout.fileno(): b"", process.stderr.fileno(): b""}
     try:
+        watch.watch(process.pid, mark)
+        begin = time.perf_counter()
+        with suppress(BrokenPipeError):  # it was killed
+            os.write(starter, b"\n")
         listen(tails, wake, link, begin, request["timeout"], look)
     finally:
+        os.close(starter)
         if not ends:
             signal_group(process.pid, signal.SIGTERM)
             waiter.join(GRACE_SECONDS)
         signal_group(process.pid, signal.SIGKILL)  # with what it left behind
         waiter.join()
+        watch.forget()
         for stream in (process.stdout, process.stderr):
             stream.close()
         os.close(wake)
@@ -1566,7 +1697,7 @@ def measure(board: Board, request: Dict[str, Any], link: Link) -> Dict[str, Any]
     """Set the knobs, run the command, read the meter, restore the knobs: the answer."""
     lock = Lock(board, link)
     try:
-        restored = restore(board)
+        restore_left(board)
         watch = Guard(board, lock)
         try:
             set_knobs(board, request["knobs"], request["described"])
@@ -1578,8 +1709,14 @@ def measure(board: Board, request: Dict[str, Any], link: Link) -> Dict[str, Any]
                 watch.end()
     finally:
         lock.free()
-    answer["restored"] = restored
+    answer.update(told(board))
     return answer
+
+
+def told(board: Board) -> Dict[str, int]:
+    """What was undone of a killed agent, told once."""
+    now, board.undone = board.undone, Undone()
+    return {"restored": now.settings, "ended": now.commands}
 
 
 def reading(board: Board, request: Dict[str, Any], link: Link, watch: Guard) -> Dict[str, Any]:
@@ -1714,12 +1851,12 @@ def cool_down(board: Board, celsius: float, limit: float, link: Link) -> None:
 
 def findings(board: Board, request: Dict[str, Any], link: Link) -> Dict[str, Any]:
     """What is here: Python, meters, knobs; and a sentence for each of the needs of a study that is not met."""
-    restored, is_busy = 0, False
+    is_busy = False
     problems: List[str] = []
     try:
         lock = Lock(board, link, wait=False)
         try:
-            restored = restore(board)
+            restore_left(board)
         finally:
             lock.free()
     except Problem as problem:
@@ -1738,7 +1875,7 @@ def findings(board: Board, request: Dict[str, Any], link: Link) -> Dict[str, Any
     if not os.path.isdir(folder):
         problems.append(f"There is no folder {folder} on this board.")
     warmth = hottest(board)
-    return {
+    found: Dict[str, Any] = {
         "ok": True,
         "python": "{}.{}.{}".format(*sys.version_info[:3]),
         "hostname": socket.gethostname(),
@@ -1752,9 +1889,10 @@ def findings(board: Board, request: Dict[str, Any], link: Link) -> Dict[str, Any
         "knobs": knobs,
         "celsius": warmth and warmth[0],
         "where": warmth and warmth[1],
-        "restored": restored,
         "problems": problems,
     }
+    found.update(told(board))
+    return found
 
 
 def meter_found(board: Board, name: str, link: Link) -> Dict[str, str]:
@@ -1805,8 +1943,9 @@ def finding_lines(found: Dict[str, Any]) -> Iterator[str]:
     if found["is_busy"]:
         yield "busy         a measurement runs on the board now; its settings are shown"
     if found["restored"]:
-        count = found["restored"]
-        yield "restored     {} setting{} that a killed agent had left".format(count, "" if count == 1 else "s")
+        yield "restored     {} that a killed agent had left".format(counted(found["restored"], "setting"))
+    if found["ended"]:
+        yield "ended        {} that a killed agent had left".format(counted(found["ended"], "command"))
     for name, meter in found["meters"].items():
         yield "meter        {}: {}".format(name, meter["name"] or "-- " + meter["problem"])
     for name, knob in found["knobs"].items():
@@ -1856,6 +1995,7 @@ def answered(board: Board, line: bytes, link: Link) -> Dict[str, Any]:
 
 def session(board: Board, link: Link) -> None:
     """Answer requests until the other side goes."""
+    restore_at_start(board, link)  # what is wrong with that, each answer says
     try:
         while True:
             try:
@@ -1926,8 +2066,14 @@ def serve(board: Board, bell: Bell, port: int, token_file: str) -> None:
         except (OSError, OverflowError) as error:
             raise Problem("machine", f"Port {port} cannot be used: {error}.") from None
         listener.listen(MOST_SESSIONS)
+        fault = restore_at_start(board, Link(None, 1, bell))
+        if fault:
+            print(f"agent: {fault}", file=sys.stderr, flush=True)
         here = "{}:{}".format(*listener.getsockname())
         print(f"flexibo agent on {here}, token in {os.path.abspath(token_file)}", flush=True)
+        if any(board.undone):
+            print(f"{board.undone.sentence()} that a killed agent had left.", flush=True)
+            told(board)
         children: Set[int] = set()
         while True:
             ready = select.select([listener.fileno(), bell.reader], [], [], 1.0)[0]
@@ -2006,7 +2152,7 @@ def main() -> int:
             serve(board, bell, given.port, given.token_file or os.path.join(board.state, TOKEN))
         elif given.do == "restore":
             lock = Lock(board, link, wait=False)
-            print(f"Restored {restore(board)} settings.")
+            print(f"{restore(board).sentence()}.")
             lock.free()
         else:
             knobs = {name: typed(value) for name, _, value in (word.partition("=") for word in given.set)}

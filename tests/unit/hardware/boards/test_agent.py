@@ -13,8 +13,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from threading import Thread
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -34,7 +35,7 @@ from tests.unit.hardware.fake_linux import BOOT, GPU_STEPS, contents, put
 from tests.unit.hardware.fake_sensors import make_acpi_meter, make_chip
 
 from flexibo.hardware import CommandMeter, MeterError, TooShortError, by_command, metered
-from flexibo.hardware.boards import BOARD_KNOBS, SocketPlace, agent_text
+from flexibo.hardware.boards import BOARD_KNOBS, BoardError, SocketPlace, agent_text
 from flexibo.hardware.ina3221 import SIDE_BY_SIDE, TOTALS
 from flexibo.hardware.knobs import EmcFrequency, LinuxMachine, Roots
 from flexibo.hardware.knobs.jetson import TX2_EMC_MHZ, XAVIER_EMC_MHZ
@@ -50,8 +51,8 @@ OLD_NAMES = {  # what the agent uses of the standard library; each is in Python 
     "hmac": "compare_digest new",
     "json": "dump dumps load loads",
     "os": "O_CREAT O_EXCL O_NOFOLLOW O_RDONLY O_RDWR O_WRONLY W_OK WNOHANG _exit access chmod close closerange "
-    "defpath devnull dup2 environ fchmod fork fsync geteuid getcwd initgroups killpg makedirs open path pipe pread "
-    "read replace sep set_blocking setgid setsid setuid stat unlink waitpid write",
+    "defpath devnull dup2 environ fchmod fork fsync geteuid getcwd initgroups killpg listdir makedirs open path pipe "
+    "pread read replace sep set_blocking setgid setsid setuid stat unlink waitpid write",
     "pwd": "getpwuid",
     "re": "IGNORECASE compile findall match search split",
     "secrets": "token_hex",
@@ -66,7 +67,7 @@ OLD_NAMES = {  # what the agent uses of the standard library; each is in Python 
     "threading": "Event Lock Thread",
     "time": "monotonic perf_counter sleep",
 }
-FROM = {"contextlib": "suppress", "typing": "Any Callable Dict Iterator List Optional Sequence Set Tuple"}
+FROM = {"contextlib": "suppress", "typing": "Any Callable Dict Iterator List NamedTuple Optional Sequence Set Tuple"}
 NEW_METHODS = {"removeprefix", "removesuffix", "isascii", "bit_count", "is_relative_to", "readlink", "hardlink_to"}
 NEW_KEYWORDS = {"capture_output", "text", "missing_ok", "dirs_exist_ok", "strict", "process_group", "force"}
 
@@ -289,9 +290,12 @@ def test_a_command_begins_once_the_guard_knows_it(agent: ModuleType, tmp_path: P
     has_begun: list[bool] = []
 
     class Watch:
-        def watch(self, group: int) -> None:
+        def watch(self, group: int, mark: str) -> None:
             time.sleep(0.1)  # in which a command that does not wait would begin
             has_begun.append((tmp_path / "begun").exists())
+
+        def forget(self) -> None:
+            pass
 
     reader, writer = os.pipe()
     link = agent.Link(None, writer, SimpleNamespace(reader=reader))
@@ -314,28 +318,220 @@ def test_a_lost_connection_or_a_signal_ends_the_command_and_restores(
     eventually(lambda: is_gone(command))
 
 
-def test_after_kill_9_of_both_the_next_start_restores(
+def children(pid: int) -> list[int]:
+    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def kill_all_but_the_command(running: subprocess.Popen[bytes], command: int) -> None:
+    """Kill -9 of an agent, its sessions and guards; all are stopped first, so that none can do the work of another."""
+    found = [running.pid]
+    for pid in found:
+        os.kill(pid, signal.SIGSTOP)
+        found += [child for child in children(pid) if child != command]
+    for pid in found:
+        os.kill(pid, signal.SIGKILL)
+    running.communicate()
+    assert not is_gone(command)
+
+
+def test_after_kill_9_of_both_a_restore_ends_the_command_and_restores(
     measuring: tuple[subprocess.Popen[bytes], int], root: Path, tmp_path: Path
 ) -> None:
     running, command = measuring
-    children = Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text().split()
-    for pid in [int(child) for child in children if int(child) != command]:
-        os.kill(pid, signal.SIGKILL)
-    running.kill()
-    running.communicate()
-    os.killpg(command, signal.SIGKILL)
+    kill_all_but_the_command(running, command)
     assert in_force(root) == "performance"
-    done = begun(tmp_path / "state", root, "restore")
-    output, _ = done.communicate()
-    assert in_force(root) == "schedutil"
-    assert b"4" in output
+    output, errors = begun(tmp_path / "state", root, "restore").communicate()
+    assert (in_force(root), is_gone(command)) == ("schedutil", True)
+    assert (output, errors) == (b"Restored 4 settings and ended 1 command.\n", b"")
+    output, _ = begun(tmp_path / "state", root, "restore").communicate()
+    assert output == b"Restored 0 settings.\n"
+
+
+def test_after_kill_9_of_both_the_start_of_a_session_does_it_and_its_first_answer_tells_it(
+    measuring: tuple[subprocess.Popen[bytes], int], root: Path, tmp_path: Path
+) -> None:
+    kill_all_but_the_command(*measuring)
+    following = begun(tmp_path / "state", root, "session")
+    eventually(lambda: in_force(root) == "schedutil" and is_gone(measuring[1]))
+    answers = [asked(following, {"do": "check"}) for _ in range(2)]
+    assert [(answer["restored"], answer["ended"]) for answer in answers] == [(4, 1), (0, 0)]
+    assert ended(following) == ""
+
+
+def test_one_setting_and_several_are_counted_in_english(agent: ModuleType) -> None:
+    assert [agent.counted(count, "setting") for count in (0, 1, 2)] == ["0 settings", "1 setting", "2 settings"]
+
+
+SERVED = {
+    "do": "run",
+    "command": "trap '' TERM; echo $$ > pid; sleep 25; sleep 25",  # as stubborn as a command can be
+    "knobs": {"swappiness": 10, "cpu_governor": "performance"},
+}
+
+
+def serving(folder: Path, root: Path) -> tuple[subprocess.Popen[bytes], SocketPlace]:
+    """An agent that serves a port, and the way to it."""
+    running = begun(folder, root, "serve", "--port", "0")
+    assert running.stdout is not None
+    port = int(running.stdout.readline().decode().split("127.0.0.1:")[1].split(",")[0])
+    return running, SocketPlace(port, str(folder / "token"))
+
+
+@pytest.fixture
+def served(tmp_path: Path, root: Path) -> Iterator[tuple[subprocess.Popen[bytes], int, Thread]]:
+    """An agent that serves a port, the process of a command that it runs, and the thread that asked for it."""
+    running, place = serving(tmp_path / "state", root)
+
+    def ask() -> None:
+        with suppress(BoardError):
+            place.ask({**SERVED, "folder": str(tmp_path)})
+
+    asking, pid = Thread(target=ask), tmp_path / "pid"
+    asking.start()
+    eventually(lambda: pid.exists() and pid.read_text().strip())
+    yield running, int(pid.read_text()), asking
+    if running.returncode is None:
+        for child in children(running.pid):
+            os.kill(child, signal.SIGTERM)
+        running.terminate()
+        ended(running)
+    asking.join(20)
+
+
+def swappiness(root: Path) -> str:
+    return (root / "proc/sys/vm/swappiness").read_text().strip()
+
+
+def test_after_kill_9_of_all_the_next_serve_ends_the_command_and_restores_before_it_answers(
+    served: tuple[subprocess.Popen[bytes], int, Thread], root: Path, tmp_path: Path
+) -> None:
+    running, command, asking = served
+    kill_all_but_the_command(running, command)
+    asking.join(20)
+    assert (swappiness(root), in_force(root)) == ("10", "performance")
+    following, place = serving(tmp_path / "state", root)
+    assert (swappiness(root), in_force(root), is_gone(command)) == ("60", "schedutil", True)
+    assert following.stdout is not None
+    assert following.stdout.readline() == b"Restored 5 settings and ended 1 command that a killed agent had left.\n"
+    assert not list((tmp_path / "state").glob("*.json*"))
+    found = place.ask({"do": "check"})
+    assert (found["restored"], found["ended"], found["problems"]) == (0, 0, [])
+    following.terminate()
+    assert ended(following) == ""
+
+
+def test_no_start_touches_the_command_and_the_settings_of_a_live_session(
+    served: tuple[subprocess.Popen[bytes], int, Thread], root: Path, tmp_path: Path
+) -> None:
+    _, command, _ = served
+    following, place = serving(tmp_path / "state", root)
+    session = begun(tmp_path / "state", root, "session")
+    assert [place.ask({"do": "check"})["is_busy"], asked(session, {"do": "check"})["is_busy"]] == [True, True]
+    refused = begun(tmp_path / "state", root, "restore")
+    assert "Another measurement" in ended(refused)
+    assert not is_gone(command)
+    assert (swappiness(root), in_force(root)) == ("10", "performance")
+    assert (tmp_path / "state/journal.json").exists()
+    following.terminate()
+    assert [ended(following), ended(session)] == ["", ""]
+    assert not is_gone(command)
+
+
+@pytest.fixture
+def stranger(agent: ModuleType, board: Any) -> Iterator[tuple[subprocess.Popen[str], Callable[..., None]]]:
+    """A process group, and how to note it as that of a command, with changes."""
+    script = "sleep 60 & echo; wait"
+    environment = {**os.environ, agent.MARK: "mine"}
+    running = subprocess.Popen(
+        ["sh", "-c", script], stdout=subprocess.PIPE, start_new_session=True, env=environment, text=True
+    )
+    assert running.stdout is not None
+    running.stdout.readline()
+    path = Path(board.state, agent.NOTE)
+
+    def note(**changes: object) -> None:
+        agent.write_note(board, running.pid, "mine")
+        path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+    yield running, note
+    with suppress(ProcessLookupError):
+        os.killpg(running.pid, signal.SIGKILL)
+    running.communicate()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"started": ["1"]}, {"started": []}, {"boot": "another"}, {"group": "1"}, {"group": 1}, {"group": 0}, {"mark": 5}],
+    ids=str,
+)
+def test_a_group_that_is_not_that_of_the_command_is_not_touched(
+    agent: ModuleType, board: Any, stranger: tuple[subprocess.Popen[str], Callable[..., None]], changes: dict[str, Any]
+) -> None:
+    running, note = stranger
+    note(**changes)
+    if "mark" in changes:  # without its leader, a group is known by its mark alone
+        os.kill(running.pid, signal.SIGKILL)
+        running.wait()
+    before = agent.members(running.pid)
+    assert before
+    assert agent.restore(board) == (0, 0)
+    assert agent.members(running.pid) == before
+    assert not Path(board.state, agent.NOTE).exists()
+
+
+@pytest.mark.parametrize("has_leader", [True, False])
+def test_what_a_command_left_in_its_group_is_ended_even_after_its_first_process(
+    agent: ModuleType, board: Any, stranger: tuple[subprocess.Popen[str], Callable[..., None]], has_leader: bool
+) -> None:
+    running, note = stranger
+    note()
+    if not has_leader:
+        os.kill(running.pid, signal.SIGKILL)
+        running.wait()
+    assert agent.members(running.pid)
+    assert agent.restore(board) == (0, 1)
+    assert agent.members(running.pid) == []
+
+
+def test_a_damaged_note_is_none_and_a_command_that_cannot_be_ended_is_a_sentence_in_each_answer(
+    agent: ModuleType,
+    board: Any,
+    stranger: tuple[subprocess.Popen[str], Callable[..., None]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    running, note = stranger
+    for damage in ("", "{", "[]", "[" * 100_000, '{"group": 5}'):
+        put(Path(board.state, agent.NOTE), damage)
+        assert agent.restore(board) == (0, 0)
+    note()
+    monkeypatch.setattr(agent, "signal_group", lambda group, number: False)
+    monkeypatch.setattr(agent, "GRACE_SECONDS", 0.01)
+    monkeypatch.setattr(agent, "KILL_SECONDS", 0.01)
+    assert str(running.pid) in agent.restore_at_start(board, None)
+    with pytest.raises(agent.Problem, match=f"cannot be ended.*{running.pid}"):
+        agent.restore(board)
+    assert Path(board.state, agent.NOTE).exists()
+
+
+def test_a_command_whose_note_cannot_be_written_does_not_begin(
+    session: subprocess.Popen[bytes], tmp_path: Path
+) -> None:
+    folder = tmp_path / "state/command.json.new"
+    folder.mkdir()
+    request = {"do": "run", "command": "touch begun", "folder": str(tmp_path)}
+    answer = asked(session, request)
+    assert (answer["ok"], answer["kind"], "--state" in answer["error"]) == (False, "machine", True)
+    assert not (tmp_path / "begun").exists()
+    folder.rmdir()
+    assert asked(session, request)["ok"] is True
+    assert (tmp_path / "begun").exists()
 
 
 def test_after_a_restart_the_kernel_has_its_own_values_again(agent: ModuleType, board: Any, root: Path) -> None:
     path = root / "sys/devices/system/cpu/cpufreq/policy0/scaling_governor"
     agent.write_journal(board, [agent.write_to(str(path), "performance", "powersave")])
     put(root / "proc/sys/kernel/random/boot_id", "another")
-    assert agent.restore(board) == 0
+    assert agent.restore(board) == (0, 0)
     assert in_force(root) == "schedutil"
     assert not Path(board.state, "journal.json").exists()
     put(root / "proc/sys/kernel/random/boot_id", BOOT)
