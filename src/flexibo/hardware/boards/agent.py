@@ -1875,7 +1875,7 @@ def findings(board: Board, request: Dict[str, Any], link: Link) -> Dict[str, Any
     if not os.path.isdir(folder):
         problems.append(f"There is no folder {folder} on this board.")
     warmth = hottest(board)
-    found: Dict[str, Any] = {
+    return {
         "ok": True,
         "python": "{}.{}.{}".format(*sys.version_info[:3]),
         "hostname": socket.gethostname(),
@@ -1890,9 +1890,8 @@ def findings(board: Board, request: Dict[str, Any], link: Link) -> Dict[str, Any
         "celsius": warmth and warmth[0],
         "where": warmth and warmth[1],
         "problems": problems,
+        **told(board),
     }
-    found.update(told(board))
-    return found
 
 
 def meter_found(board: Board, name: str, link: Link) -> Dict[str, str]:
