@@ -1553,8 +1553,13 @@ def folder_of(request: Dict[str, Any], variables: Dict[str, str]) -> str:
     return os.path.expanduser(request["folder"]) or variables.get("HOME", "") or os.path.expanduser("~")
 
 
-def run_command(request: Dict[str, Any], link: Link, watch: Guard, look: Callable[[], None]) -> Ended:
-    """Run a command of the shell to its end; on its timeout, or when the other side goes, its group is ended."""
+def run_command(
+    request: Dict[str, Any], link: Link, watch: Guard, look: Callable[[], None], ready: Callable[[], None]
+) -> Ended:
+    """Run a command of the shell to its end; on its timeout, or when the other side goes, its group is ended.
+
+    `ready` is called right before it begins, and `look` once a second.
+    """
     become, variables = demoted()
     folder = folder_of(request, variables)
     environment = dict(os.environ, **variables)
@@ -1593,6 +1598,7 @@ def run_command(request: Dict[str, Any], link: Link, watch: Guard, look: Callabl
     tails = {process.stdout.fileno(): b"", process.stderr.fileno(): b""}
     try:
         watch.watch(process.pid, mark)
+        ready()
         begin = time.perf_counter()
         with suppress(BrokenPipeError):  # it was killed
             os.write(starter, b"\n")
@@ -1731,12 +1737,16 @@ def reading(board: Board, request: Dict[str, Any], link: Link, watch: Guard) -> 
             what = f"looks, one a second, found it slowed down by {kind}"
             slowed[what] = slowed.get(what, 0) + 1
 
+    before: List[float] = []
+
+    def ready() -> None:
+        before.append(0.0 if meter is None else meter.joules())
+
     try:
         idle = None if meter is None else idle_power(meter, request, link)
         warmth, slow = hottest(board), slowdowns(board)
-        before = 0.0 if meter is None else meter.joules()
-        ended = run_command(request, link, watch, look)
-        joules = None if meter is None else meter.joules() - before
+        ended = run_command(request, link, watch, look, ready)
+        joules = None if meter is None else meter.joules() - before[0]
         look()
         after = hottest(board)
         slowed.update(

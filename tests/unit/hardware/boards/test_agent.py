@@ -286,7 +286,7 @@ def test_after_kill_9_of_the_agent_the_guard_ends_the_command_and_restores(
     eventually(lambda: not (tmp_path / "state/journal.json").exists())
 
 
-def test_a_command_begins_once_the_guard_knows_it(agent: ModuleType, tmp_path: Path) -> None:
+def test_a_command_begins_once_it_is_noted_and_the_meter_is_read(agent: ModuleType, tmp_path: Path) -> None:
     has_begun: list[bool] = []
 
     class Watch:
@@ -300,8 +300,12 @@ def test_a_command_begins_once_the_guard_knows_it(agent: ModuleType, tmp_path: P
     reader, writer = os.pipe()
     link = agent.Link(None, writer, SimpleNamespace(reader=reader))
     request = agent.checked({"do": "run", "command": "touch begun; cat", "folder": str(tmp_path)})
-    assert agent.run_command(request, link, Watch(), lambda: None).status == 0
-    assert (has_begun, (tmp_path / "begun").exists()) == ([False], True)
+
+    def ready() -> None:
+        has_begun.append((tmp_path / "begun").exists())
+
+    assert agent.run_command(request, link, Watch(), lambda: None, ready).status == 0
+    assert (has_begun, (tmp_path / "begun").exists()) == ([False, False], True)
     os.close(reader)
     os.close(writer)
 
