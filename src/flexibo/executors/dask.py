@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any
 
+from flexibo._internal.machine import cores
 from flexibo.errors import InvalidTypeError, InvalidValueError, MachineError, missing_extra
 from flexibo.executors._capacity import Amounts
 from flexibo.executors._cluster import LEASE_SECONDS, PATIENCE_SECONDS, ClusterExecutor, checked_resources_to_offer
@@ -41,7 +42,6 @@ from flexibo.executors._messages import (
     task_of,
 )
 from flexibo.executors._sessions import ProcessIdentity
-from flexibo.executors.processes import cores
 
 CONNECT_SECONDS = 10.0
 ANSWER_SECONDS = 10.0  # how long the scheduler may take to answer before it is considered lost

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 
 from flexibo._internal.interrupts import deferred_interrupts
+from flexibo._internal.machine import cores
 from flexibo.errors import InvalidTypeError, InvalidValueError, MachineError
 from flexibo.executors._capacity import LocalCapacity, checked_seconds
 from flexibo.executors._messages import Fault, Job, MeasuringBegan, Reply, overdue, packed
@@ -236,11 +237,6 @@ class ProcessExecutor:
                 for descriptor in worker.descriptors:
                     selector.register(descriptor, selectors.EVENT_READ)
             selector.select(min(seconds, default=None))
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def checked_environment(environment: object) -> dict[str, str]:

@@ -27,6 +27,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
+from flexibo._internal.machine import cores
 from flexibo.errors import InvalidValueError, MachineError, missing_extra
 from flexibo.executors._capacity import Amounts
 from flexibo.executors._cluster import (
@@ -39,7 +40,6 @@ from flexibo.executors._cluster import (
 from flexibo.executors._messages import ClusterLost, Job, Recent, Report, WorkersSeen, task_of
 from flexibo.executors._ray_gateway import Ready, Refused, StartAttempt, StopAttempt
 from flexibo.executors._sessions import end_session, search_path
-from flexibo.executors.processes import cores
 
 START = "import sys; sys.path.pop(0); from flexibo.executors._ray_gateway import main; main(*sys.argv[1:])"
 REACH_SECONDS = 8.0  # how long the head node may take to accept a connection

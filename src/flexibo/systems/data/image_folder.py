@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import warnings
 from collections.abc import Sequence
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from flexibo._internal.arrays import IntArray
+from flexibo._internal.machine import cores
 from flexibo.errors import missing_extra
 from flexibo.systems.data.base import DamagedDataError, Dataset, Images, Pixels
 from flexibo.systems.data.files import check_present
@@ -96,7 +96,7 @@ def _read(paths: Sequence[Path], rows: IntArray, side: int) -> Pixels:
 
     # Pillow decodes without Python's lock; what cannot be decoded raises its error here. It warns of images so large
     # that they may be an attack on the memory; filters of warnings are those of all threads.
-    with warnings.catch_warnings(), ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+    with warnings.catch_warnings(), ThreadPoolExecutor(cores()) as pool:
         warnings.filterwarnings("error", ".*decompression bomb")
         for _ in pool.map(read, range(len(rows))):
             pass

@@ -6,13 +6,13 @@ offered, because torch supports it in few operations on processors.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from flexibo._internal.machine import cores
 from flexibo.hardware import EnergyMeter, RaplMeter
 from flexibo.hardware.knobs import Knob, LinuxMachine, linux_knobs
 from flexibo.systems.catalogue import NetworkTraits
@@ -44,7 +44,7 @@ class LinuxCpu:
     device = "cpu"
     longest_seconds = LONGEST_SECONDS
 
-    cores: int = field(default_factory=lambda: len(os.sched_getaffinity(0)))
+    cores: int = field(default_factory=cores)
     machine: LinuxMachine = field(default_factory=LinuxMachine)
 
     def options(self, traits: NetworkTraits) -> Mapping[str, Values]:
