@@ -15,8 +15,7 @@ from flexibo.results.chance import CHANCE, chance_level
 from flexibo.space import Designs
 from flexibo.study import Study
 from flexibo.systems.base import System
-from flexibo.systems.build import SystemRequest, build_runner
-from flexibo.systems.catalogue import find_system
+from flexibo.systems.build import SystemRequest, build_runner, shape_of
 from flexibo.systems.dnn import ERROR, dnn_system, reads_energy, trains
 from flexibo.systems.network_runner import PRECISION
 
@@ -123,6 +122,7 @@ def build_system(request: SystemRequest, beside: Collection[str] = (), *, as_tra
         "knobs": [knob.name for knob in runner.knobs],
         "and": list(beside),
         "training": runner.task.fingerprint,
+        "shape": shape_of(runner),
         "trains": trains(request.objectives),
         "read_from": runner.meter.name if reads_energy(request.objectives) else "",
     }
@@ -156,10 +156,12 @@ def rebuild_system(
 
 
 def _check_same_training(origin: Mapping[str, Any], mine: Mapping[str, Any], *, trains: bool) -> None:
-    """Refuse other training data: errors would not be comparable, and a vocabulary changes the size of a network."""
-    shaped_by_words = find_system(str(mine["system"])).kind != "images"
-    matters = shaped_by_words or (trains and bool(origin.get("trains")))
-    if matters and origin.get("training") not in (None, mine["training"]):
+    """Refuse other training data: errors would not be comparable, and a vocabulary changes the size of a network.
+
+    A machine that only measures energy loads a part of the data: what it shares with others is the network.
+    """
+    common = "training" if trains and origin.get("trains") else "shape"
+    if origin.get(common) not in (None, mine[common]):
         raise InvalidValueError(
             f"The data or the training of {mine['system']} here ({mine['dataset']}) are not those that the study was "
             "started with; use the same files, --dataset, --limit, --epochs, --size, --encoder and --augment, or start "

@@ -35,7 +35,6 @@ from flexibo.storage import shown_url, sqlite_file, stored_studies
 from flexibo.study import Study
 from flexibo.studyfile import ExecutorChoice
 from flexibo.systems.base import System
-from flexibo.systems.catalogue import find_system
 
 DEFAULT_BUDGET_SECONDS = 1800.0
 DEFAULT_LEASE_SECONDS = 60.0
@@ -162,18 +161,19 @@ def _stored_name(built: BuiltSystem, given: StudyOptions) -> str:
 def _begun_elsewhere(url: str, built: BuiltSystem) -> str:
     """The study of the same request by a machine that trains if this one does not, or does not if this one does.
 
-    A machine that only measures energy loads a few images, and its study has a name of its own.
+    A machine that only measures energy loads a part of the data, and its study has a name of its own.
     """
     if not is_stored(url, ""):
         return ""
     mine = built.origin
-    if "training" not in mine or find_system(str(mine["system"])).kind != "images":
+    if "training" not in mine:
         return ""
-    own = ("training", "trains", IN_PRECISION, CHANCE)
+    own = ("training", "shape", "trains", IN_PRECISION, CHANCE)
     for study in stored_studies(url):
         other = stored_origin(url, study.name)
         is_same = {**other, **dict.fromkeys(own)} == {**mine, **dict.fromkeys(own)}
-        if is_same and "training" in other and not (mine["trains"] and other.get("trains")):
+        has_same_network = other.get("shape") in (None, mine["shape"])
+        if is_same and has_same_network and "training" in other and not (mine["trains"] and other.get("trains")):
             return study.name
     return ""
 

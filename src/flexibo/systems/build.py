@@ -81,6 +81,21 @@ def _limit(longest: float | None) -> float | None:
     return longest
 
 
+def shape_of(runner: NetworkRunner) -> str:
+    """A short hash of the sizes of a network's weights, which the data may decide: classes, letters, word pieces.
+
+    Machines that read energy have the same network if it agrees, whatever part of the data each has loaded.
+    """
+    import torch
+
+    from flexibo.systems.tasks.base import fingerprint_of
+
+    smallest = {name: min(values) for name, values in runner.system.options.items()}
+    with torch.device("meta"):
+        model = runner.task.build(smallest)
+    return fingerprint_of([[name, *weights.shape] for name, weights in model.named_parameters()])
+
+
 def task_of(
     system: PaperSystem, data: AnyDataset, *, epochs: int | None = None, size: str = "", encoder: Path | None = None
 ) -> Any:
@@ -105,16 +120,18 @@ def task_of(
 
 
 def _dataset(system: PaperSystem, request: SystemRequest) -> AnyDataset:
+    from flexibo.systems.data.base import Use
     from flexibo.systems.data.catalogue import find_dataset, load_dataset
     from flexibo.systems.dnn import trains
 
     if request.dataset and request.dataset not in system.datasets:
         raise unknown_name(f"dataset of {system.name}", request.dataset, system.datasets)
     name = request.dataset or find_dataset(system.datasets, request.data)
-    # A machine that only runs images needs a few held-out ones. Texts and transcripts shape the network by their words.
-    is_only_run = system.kind == "images" and not trains(request.objectives)
-    limit = 1 if is_only_run else limit_of(request.size, request.limit)
-    return load_dataset(name, request.data, limit=limit, seed=request.seed)
+    has_encoder = request.encoder is not None or request.size in ("full", "small")
+    only_run = Use.RUN_ENCODER if has_encoder else Use.RUN
+    use = Use.TRAIN if trains(request.objectives) else only_run
+    limit = limit_of(request.size, request.limit)
+    return load_dataset(name, request.data, limit=limit, seed=request.seed, use=use)
 
 
 def _check_device(platform: Platform) -> None:

@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from tests.unit.hardware.fake_linux import linux
+from tests.unit.systems.data.review_files import write_archive
+from tests.unit.systems.data.test_speech import write_digits
 
 from flexibo.errors import InvalidValueError, MissingExtraError, UnknownNameError
 from flexibo.hardware import MeterError
 from flexibo.hardware.knobs import Journal, JournalError, LinuxMachine, Roots, linux_knobs, settings
 from flexibo.systems import build
-from flexibo.systems.build import SystemRequest, build_runner, task_of
+from flexibo.systems.build import SystemRequest, build_runner, shape_of, task_of
 from flexibo.systems.catalogue import find_system
 from flexibo.systems.data.base import Dataset, MissingDataError
 from flexibo.systems.platforms import LinuxCpu
@@ -135,3 +138,26 @@ class TestMachinesThatOnlyRun:
         read.clear()
         build_runner(replace(request, limit=400))
         assert read.count("train") == 400
+
+    @pytest.mark.parametrize("system", ["deepspeech", "bert-imdb"])
+    def test_the_network_and_its_inputs_are_those_of_the_whole_data(self, tmp_path: Path, system: str) -> None:
+        write_digits(tmp_path)
+        write_archive(tmp_path)
+        request = SystemRequest(system, tmp_path, platform="linux-cpu", estimate_watts=10, size="tiny", models=None)
+        whole, part = (build_runner(replace(request, objectives=only)) for only in ((), ("energy_millijoules",)))
+        assert shape_of(part) == shape_of(whole)
+        assert shape_of(part) != shape_of(replace(whole, task=task_of(whole.system, whole.task.data)))  # another size
+        assert part.task.chance_percent == whole.task.chance_percent
+        design = {name: min(values) for name, values in part.system.options.items()}
+        inputs = zip(part.task.inputs(design, 2, "cpu"), whole.task.inputs(design, 2, "cpu"), strict=True)
+        assert all(torch.equal(mine, same) for mine, same in inputs)
+
+    def test_with_an_encoder_no_review_is_read_for_its_words(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        write_archive(tmp_path)
+        monkeypatch.setattr(build, "task_of", lambda system, data, **how: SimpleNamespace(data=data))
+        request = SystemRequest("bert-imdb", tmp_path, platform="linux-cpu", estimate_watts=10, size="small")
+        runner = build_runner(replace(request, objectives=("energy_millijoules",)))
+        assert (runner.task.data.train.texts, len(runner.task.data.test.texts)) == ((), 4)
+        assert len(build_runner(request).task.data.train.texts) == 16

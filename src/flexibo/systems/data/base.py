@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
@@ -14,6 +15,16 @@ from flexibo.errors import FlexiBOError
 
 Pixels: TypeAlias = npt.NDArray[np.uint8]
 Wave: TypeAlias = npt.NDArray[np.float32]
+
+N_TO_RUN = 256  # held-out inputs of a network that is only run: the largest batch of any network or platform
+
+
+class Use(Enum):
+    """What examples are loaded for."""
+
+    TRAIN = "train"  # all of them
+    RUN = "run"  # what decides the size of the network, and `N_TO_RUN` held-out inputs
+    RUN_ENCODER = "run an encoder"  # the same, if the words of the training texts do not decide the size
 
 
 class MissingDataError(FlexiBOError, FileNotFoundError):
@@ -51,17 +62,18 @@ class Images:
 
 @dataclass(frozen=True, slots=True)
 class Reviews:
-    """Texts with one label each (m,): 0 negative, 1 positive."""
+    """Texts with one label each (m,): 0 negative, 1 positive; for a network that is only run, the first texts alone."""
 
     texts: tuple[str, ...]
     labels: IntArray
 
     def __len__(self) -> int:
-        return len(self.texts)
+        return len(self.labels)
 
     def first(self, count: int) -> Reviews:
-        """The first examples, all of them if there are fewer."""
-        return Reviews(self.texts[:count], self.labels[:count])
+        """The first examples, all that have a text if there are fewer."""
+        texts = self.texts[:count]
+        return Reviews(texts, self.labels[: len(texts)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,18 +101,22 @@ class Questions:
 
 @dataclass(frozen=True, slots=True)
 class Recordings:
-    """Recorded speech: samples in [-1, 1], samples per second, and the spoken words in lower case."""
+    """Recorded speech: samples in [-1, 1], samples per second, and the spoken words in lower case.
+
+    For a network that is only run, there are all transcripts, whose letters are its outputs, and the first waves alone.
+    """
 
     waves: tuple[Wave, ...]
     rate: int
     transcripts: tuple[str, ...]
 
     def __len__(self) -> int:
-        return len(self.waves)
+        return len(self.transcripts)
 
     def first(self, count: int) -> Recordings:
-        """The first examples, all of them if there are fewer."""
-        return Recordings(self.waves[:count], self.rate, self.transcripts[:count])
+        """The first examples, all that have a wave if there are fewer."""
+        waves = self.waves[:count]
+        return Recordings(waves, self.rate, self.transcripts[: len(waves)])
 
 
 Examples = TypeVar("Examples", Images, Reviews, Questions, Recordings)

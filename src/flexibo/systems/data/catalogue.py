@@ -11,7 +11,7 @@ from typing import Literal
 
 from flexibo.errors import unknown_name
 from flexibo.systems.data import cifar, idx, image_folder, reviews, speech, squad
-from flexibo.systems.data.base import AnyDataset, MissingDataError
+from flexibo.systems.data.base import AnyDataset, MissingDataError, Use
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class DatasetEntry:
     kind: Literal["images", "reviews", "questions", "recordings"]  # the kind of its examples
     files: str  # the files or folders it consists of
     address: str  # where to get it
-    load: Callable[..., AnyDataset]  # reads it: folder, limit, seed -> dataset
+    load: Callable[..., AnyDataset]  # reads it: folder, limit, seed and, of reviews and recordings, use -> dataset
     missing: Callable[[Path], str]  # returns what is missing in a folder, as a clause; empty if nothing is
     stands_in_for: str | None = None  # the dataset of the paper that it replaces; None if it is one of the paper's own
 
@@ -131,15 +131,22 @@ DATASETS: Mapping[str, DatasetEntry] = MappingProxyType(  # all datasets by name
 )
 
 
-def load_dataset(name: str, folder: Path, *, limit: int | None = None, seed: int = 0) -> AnyDataset:
+def load_dataset(
+    name: str, folder: Path, *, limit: int | None = None, seed: int = 0, use: Use = Use.TRAIN
+) -> AnyDataset:
     """A dataset of `DATASETS`, with at most `limit` training examples, labels in proportion.
 
-    The seed is that of this choice, and of the split of data that is published in one part.
+    The seed is that of this choice, and of the split of data that is published in one part. Of a dataset that no
+    network learns from, little is read: of images one for their mean and a few held-out ones.
     """
     place = _place(name, folder)
     if place is None:
         raise MissingDataError(f"{name} is not in {folder}: {_advice(name, folder)}.")
-    return DATASETS[name].load(place, limit=limit, seed=seed)
+    entry = DATASETS[name]
+    if entry.kind in ("reviews", "recordings"):
+        return entry.load(place, limit=limit, seed=seed, use=use)
+    is_only_run = entry.kind == "images" and use is not Use.TRAIN
+    return entry.load(place, limit=1 if is_only_run else limit, seed=seed)
 
 
 def find_dataset(names: Iterable[str], folder: Path) -> str:

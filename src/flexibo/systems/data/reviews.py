@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from flexibo._internal.arrays import IntArray
-from flexibo.systems.data.base import DamagedDataError, Dataset, Reviews
+from flexibo.systems.data.base import N_TO_RUN, DamagedDataError, Dataset, Reviews, Use
 from flexibo.systems.data.files import (
     check_present,
     content,
@@ -36,13 +36,15 @@ def missing_imdb(folder: Path) -> str:
     return missing_clause(absent, f" in {root}")
 
 
-def load_imdb(folder: Path, *, limit: int | None = None, seed: int = 0) -> Dataset[Reviews]:
+def load_imdb(folder: Path, *, limit: int | None = None, seed: int = 0, use: Use = Use.TRAIN) -> Dataset[Reviews]:
     """The reviews in the folders of aclImdb, with ``<br />`` replaced by line breaks; only the chosen ones are read."""
     check_present("imdb", folder, missing_imdb(folder))
     root = _imdb_root(folder)
     (paths, labels), (test_paths, test_labels) = (_listed(root / part) for part in ("train", "test"))
     rows, test_rows = chosen(labels, test_labels, limit, seed)
-    train, test = _read(paths, labels, rows), _read(test_paths, test_labels, test_rows)
+    n_train, n_test = _n_texts(use)
+    train = Reviews(_texts([paths[row] for row in rows[:n_train]]), labels[rows])
+    test = Reviews(_texts([test_paths[row] for row in test_rows[:n_test]]), test_labels[test_rows])
     return dataset("imdb", train, test)
 
 
@@ -62,9 +64,14 @@ def _listed(folder: Path) -> tuple[list[Path], IntArray]:
     return paths, np.array(labels, dtype=np.int64)
 
 
-def _read(paths: Sequence[Path], labels: IntArray, rows: IntArray) -> Reviews:
-    texts = (text_of(content(paths[row]), str(paths[row])) for row in rows)
-    return Reviews(tuple(text.replace("<br />", "\n") for text in texts), labels[rows])
+def _n_texts(use: Use) -> tuple[int | None, int | None]:
+    """How many training and held-out texts are read; None: all."""
+    return 0 if use is Use.RUN_ENCODER else None, None if use is Use.TRAIN else N_TO_RUN
+
+
+def _texts(paths: Sequence[Path]) -> tuple[str, ...]:
+    texts = (text_of(content(path), str(path)) for path in paths)
+    return tuple(text.replace("<br />", "\n") for text in texts)
 
 
 def missing_movie_reviews(folder: Path) -> str:
@@ -72,7 +79,9 @@ def missing_movie_reviews(folder: Path) -> str:
     return "" if (folder / ARCHIVE).is_file() else f"{ARCHIVE} is missing"
 
 
-def load_movie_reviews(folder: Path, *, limit: int | None = None, seed: int = 0) -> Dataset[Reviews]:
+def load_movie_reviews(
+    folder: Path, *, limit: int | None = None, seed: int = 0, use: Use = Use.TRAIN
+) -> Dataset[Reviews]:
     """The reviews in movie_reviews.zip, as pos/*.txt and neg/*.txt, split with good and bad in proportion."""
     check_present("movie-reviews", folder, missing_movie_reviews(folder))
     path = folder / ARCHIVE
@@ -83,8 +92,8 @@ def load_movie_reviews(folder: Path, *, limit: int | None = None, seed: int = 0)
     train, test = split(labels, SHARE, seed)
     rows, test_rows = chosen(labels[train], labels[test], limit, seed)
     parts = []
-    for part in (train[rows], test[test_rows]):
-        wanted = [names[row] for row in part]
+    for part, count in zip((train[rows], test[test_rows]), _n_texts(use), strict=True):
+        wanted = [names[row] for row in part[:count]]
         texts = [text_of(data, f"{name} in {path}") for name, data in zip(wanted, members(path, wanted), strict=True)]
         parts.append(Reviews(tuple(texts), labels[part]))
     note = f"The reviews were divided here: {SHARE:.0%} are for testing."

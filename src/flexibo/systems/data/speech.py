@@ -11,13 +11,25 @@ import io
 import re
 import wave
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray
+from flexibo._internal.machine import cores
 from flexibo.errors import missing_extra
-from flexibo.systems.data.base import DamagedDataError, Dataset, MissingDataError, Recordings, Wave
+from flexibo.systems.data.base import (
+    N_TO_RUN,
+    DamagedDataError,
+    Dataset,
+    MissingDataError,
+    Recordings,
+    Use,
+    Wave,
+)
 from flexibo.systems.data.files import check_present, content, member_names, members, missing_clause, text_of
 from flexibo.systems.data.subsets import N_TEST_AT_LEAST, chosen, dataset
 
@@ -42,24 +54,41 @@ def missing_spoken_digits(folder: Path) -> str:
     return "" if _digit_archive(folder) else f"{DIGIT_ARCHIVES[0]} is missing"
 
 
-def load_spoken_digits(folder: Path, *, limit: int | None = None, seed: int = 0) -> Dataset[Recordings]:
+@dataclass(frozen=True, slots=True)
+class _Take:
+    """A recorded digit: the file in the archive, the digit, and the speaker."""
+
+    member: str
+    digit: int
+    speaker: str
+
+
+def load_spoken_digits(
+    folder: Path, *, limit: int | None = None, seed: int = 0, use: Use = Use.TRAIN
+) -> Dataset[Recordings]:
     """The recordings in free-spoken-digits.zip, such as 7_jackson_32.wav (digit, speaker, take)."""
-    (train, _), (test, _) = _digits(folder, "spoken-digits", limit, seed)
+    path, *parts = _takes(folder, "spoken-digits", limit, seed)
+    train, test = (
+        Recordings(_digits(path, part[:count]), DIGIT_RATE, tuple(DIGIT_WORDS[take.digit] for take in part))
+        for part, count in zip(parts, _n_waves(use), strict=True)
+    )
     return dataset("spoken-digits", train, test, DIGIT_NOTE)
 
 
-def load_digit_strings(folder: Path, *, limit: int | None = None, seed: int = 0) -> Dataset[Recordings]:
+def load_digit_strings(
+    folder: Path, *, limit: int | None = None, seed: int = 0, use: Use = Use.TRAIN
+) -> Dataset[Recordings]:
     """Strings of 3 to 8 spoken digits with short pauses: recordings of one speaker, joined at random.
 
     The strings of each part are made from the recordings of that part alone; the seed decides them.
     """
-    parts = _digits(folder, "digit-strings", None, seed)
+    path, *parts = _takes(folder, "digit-strings", None, seed)
     n_train = N_STRINGS[0] if limit is None else min(limit, N_STRINGS[0])
     n_test = max(N_TEST_AT_LEAST, round(n_train * N_STRINGS[1] / N_STRINGS[0]))
     rngs = np.random.default_rng((seed, n_train)).spawn(2)
     train, test = (
-        _strings(part, speakers, count, rng)
-        for (part, speakers), count, rng in zip(parts, (n_train, n_test), rngs, strict=True)
+        _strings(path, part, count, n_waves, rng)
+        for part, count, n_waves, rng in zip(parts, (n_train, n_test), _n_waves(use), rngs, strict=True)
     )
     note = (
         f"Strings of {STRING_DIGITS[0]} to {STRING_DIGITS[1]} digits, joined from recordings of one speaker each. "
@@ -68,46 +97,62 @@ def load_digit_strings(folder: Path, *, limit: int | None = None, seed: int = 0)
     return dataset("digit-strings", train, test, note)
 
 
-def _strings(digits: Recordings, speakers: Sequence[str], count: int, rng: np.random.Generator) -> Recordings:
-    """Strings of digits, each of one speaker, with pauses of silence between them."""
+def _n_waves(use: Use) -> tuple[int | None, int | None]:
+    """How many training and held-out recordings are read; None: all."""
+    return (None, None) if use is Use.TRAIN else (0, N_TO_RUN)
+
+
+def _strings(
+    path: Path, takes: Sequence[_Take], count: int, n_waves: int | None, rng: np.random.Generator
+) -> Recordings:
+    """Strings of digits, each of one speaker, with pauses of silence between them; the first `n_waves` are joined."""
+    speakers = [take.speaker for take in takes]
     by_speaker = [np.flatnonzero(np.array(speakers) == speaker) for speaker in sorted(set(speakers))]
-    waves, transcripts = [], []
+    drawn = []
     for _ in range(count):
         own = by_speaker[rng.integers(len(by_speaker))]
-        chosen_rows = rng.choice(own, size=rng.integers(STRING_DIGITS[0], STRING_DIGITS[1] + 1))
+        rows = rng.choice(own, size=rng.integers(STRING_DIGITS[0], STRING_DIGITS[1] + 1))
+        drawn.append((rows, [int(DIGIT_RATE * rng.uniform(*PAUSE_SECONDS)) for _ in rows]))
+    digits = _digits(path, takes) if n_waves != 0 else ()
+    waves = []
+    for rows, pauses in drawn[:n_waves]:
         pieces = []
-        for row in chosen_rows:
-            pause = int(digits.rate * rng.uniform(*PAUSE_SECONDS))
-            pieces += [digits.waves[row], np.zeros(pause, dtype=np.float32)]
+        for row, pause in zip(rows, pauses, strict=True):
+            pieces += [digits[row], np.zeros(pause, dtype=np.float32)]
         waves.append(np.concatenate(pieces[:-1]))
-        transcripts.append(" ".join(digits.transcripts[row] for row in chosen_rows))
-    return Recordings(tuple(waves), digits.rate, tuple(transcripts))
+    transcripts = (" ".join(DIGIT_WORDS[takes[row].digit] for row in rows) for rows, _ in drawn)
+    return Recordings(tuple(waves), DIGIT_RATE, tuple(transcripts))
 
 
-def _digits(
-    folder: Path, name: str, limit: int | None, seed: int
-) -> tuple[tuple[Recordings, list[str]], tuple[Recordings, list[str]]]:
-    """The recordings to learn from and those to test on, with the speaker of each."""
+def _takes(folder: Path, name: str, limit: int | None, seed: int) -> tuple[Path, list[_Take], list[_Take]]:
+    """The archive, and the recordings to learn from and those to test on."""
     path = _digit_archive(folder)
     if path is None:
         raise MissingDataError(f"{name} cannot be loaded from {folder}: {missing_spoken_digits(folder)}.")
     found = [(member, re.search(r"(?:^|/)(\d)_([^/_]+)_(\d+)\.wav$", member)) for member in member_names(path)]
-    takes = [(member, int(match[1]), int(match[3]), match[2]) for member, match in found if match]
-    train, test = ([one for one in takes if (one[2] < N_TEST_TAKES) is is_test] for is_test in (False, True))
+    train, test = (
+        [
+            _Take(member, int(match[1]), match[2])
+            for member, match in found
+            if match and (int(match[3]) < N_TEST_TAKES) is is_test
+        ]
+        for is_test in (False, True)
+    )
     if not train or not test:
         raise DamagedDataError(
             f"{path} has {len(train)} recordings to learn from and {len(test)} to test (takes 0 to "
             f"{N_TEST_TAKES - 1}), by names such as 7_jackson_32.wav; it must have both."
         )
-    rows, test_rows = chosen(np.array([one[1] for one in train]), np.array([one[1] for one in test]), limit, seed)
-    parts = []
-    for part in ([train[row] for row in rows], [test[row] for row in test_rows]):
-        data = members(path, [one[0] for one in part])
-        recorded = [read_wave(one, f"{take[0]} in {path}") for one, take in zip(data, part, strict=True)]
-        waves = tuple(resampled(samples, own, DIGIT_RATE) for samples, own in recorded)
-        recordings = Recordings(waves, DIGIT_RATE, tuple(DIGIT_WORDS[take[1]] for take in part))
-        parts.append((recordings, [take[3] for take in part]))
-    return parts[0], parts[1]
+    labels, test_labels = (np.array([take.digit for take in part]) for part in (train, test))
+    rows, test_rows = chosen(labels, test_labels, limit, seed)
+    return path, [train[row] for row in rows], [test[row] for row in test_rows]
+
+
+def _digits(path: Path, takes: Sequence[_Take]) -> tuple[Wave, ...]:
+    """The recordings of some takes."""
+    data = members(path, [take.member for take in takes])
+    recorded = [read_wave(one, f"{take.member} in {path}") for one, take in zip(data, takes, strict=True)]
+    return tuple(resampled(samples, own, DIGIT_RATE) for samples, own in recorded)
 
 
 def _digit_archive(folder: Path) -> Path | None:
@@ -121,15 +166,19 @@ def missing_common_voice(folder: Path) -> str:
     return missing_clause(absent)
 
 
-def load_common_voice(folder: Path, *, limit: int | None = None, seed: int = 0) -> Dataset[Recordings]:
+def load_common_voice(
+    folder: Path, *, limit: int | None = None, seed: int = 0, use: Use = Use.TRAIN
+) -> Dataset[Recordings]:
     """The recordings that train.tsv and test.tsv of one language list; only the chosen ones are read."""
     check_present("common-voice", folder, missing_common_voice(folder))
     train, test = (_rows_of(folder / name) for name in _TABLES)
     rows, test_rows = chosen(np.zeros(len(train)), np.zeros(len(test)), limit, seed)
+    wanted = [train[row] for row in rows], [test[row] for row in test_rows]
     parts = []
-    for part in ([train[row] for row in rows], [test[row] for row in test_rows]):
-        waves = tuple(_clip(folder / "clips", name) for name, _ in part)
-        parts.append(Recordings(waves, COMMON_VOICE_RATE, tuple(sentence for _, sentence in part)))
+    with ThreadPoolExecutor(cores()) as pool:  # what decodes a clip works without Python's lock
+        for part, count in zip(wanted, _n_waves(use), strict=True):
+            waves = tuple(pool.map(partial(_clip, folder / "clips"), [name for name, _ in part[:count]]))
+            parts.append(Recordings(waves, COMMON_VOICE_RATE, tuple(sentence for _, sentence in part)))
     return dataset("common-voice", parts[0], parts[1])
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.systems.data.review_files import write_archive
 
 from flexibo.systems.data import reviews
-from flexibo.systems.data.base import DamagedDataError, MissingDataError
+from flexibo.systems.data.base import DamagedDataError, MissingDataError, Use
 
 
 def write_imdb(root: Path, *, n: int = 4, **replaced: bytes) -> Path:
@@ -62,6 +62,22 @@ def test_missing_and_empty_imdb_folders_are_named(tmp_path: Path) -> None:
     (tmp_path / "aclImdb/test/pos").rmdir()
     with pytest.raises(MissingDataError, match=f"test/pos is missing .*{tmp_path}/aclImdb"):
         reviews.load_imdb(tmp_path)
+
+
+@pytest.mark.parametrize("is_archive", [True, False])
+def test_what_is_only_run_reads_the_texts_of_its_words_and_a_few_held_out_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_archive: bool
+) -> None:
+    monkeypatch.setattr(reviews, "N_TO_RUN", 3)
+    _ = write_archive(tmp_path) if is_archive else write_imdb(tmp_path)
+    load = reviews.load_movie_reviews if is_archive else reviews.load_imdb
+    whole, run, encoder = (load(tmp_path, use=use) for use in Use)
+    assert (run.train.texts, encoder.train.texts) == (whole.train.texts, ())
+    assert run.test.texts == encoder.test.texts == whole.test.texts[:3] != whole.test.texts
+    assert run.test.first(5).labels.tolist() == whole.test.labels[:3].tolist()
+    for part in (run, encoder):  # how many there are, and the error of guessing, are those of all
+        assert part.test.labels.tolist() == whole.test.labels.tolist()
+        assert len(part.train) == len(whole.train)
 
 
 def test_the_archive_is_divided_with_both_labels_in_proportion(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from flexibo.errors import MissingExtraError
 from flexibo.systems.data import speech
-from flexibo.systems.data.base import DamagedDataError, MissingDataError
+from flexibo.systems.data.base import DamagedDataError, MissingDataError, Use
 
 TONE = np.sin(np.arange(80) / 5) * 0.5
 
@@ -181,6 +181,30 @@ def test_only_the_clips_that_a_limit_chooses_are_read(tmp_path: Path) -> None:
         if f"sentence {n} read aloud" not in data.train.transcripts:
             (tmp_path / "clips" / f"clip_{n}.wav").write_bytes(b"none")
     assert speech.load_common_voice(tmp_path, limit=2, seed=1).fingerprint == data.fingerprint
+
+
+def test_what_is_only_run_needs_all_transcripts_and_the_first_held_out_waves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(speech, "N_TO_RUN", 3)
+    write_digits(tmp_path)
+    for load in (speech.load_spoken_digits, speech.load_digit_strings):
+        whole, part = load(tmp_path), load(tmp_path, use=Use.RUN)
+        assert (part.train.transcripts, part.test.transcripts) == (whole.train.transcripts, whole.test.transcripts)
+        assert (part.train.waves, len(part.test.waves)) == ((), 3)
+        for mine, same in zip(part.test.waves, whole.test.waves, strict=False):
+            assert np.array_equal(mine, same)
+        assert (len(part.train), len(part.test)) == (len(whole.train), len(whole.test))
+        assert part.test.first(5).transcripts == whole.test.transcripts[:3]
+
+
+def test_of_common_voice_no_training_clip_is_decoded_to_run_a_network(tmp_path: Path) -> None:
+    whole = speech.load_common_voice(write_voice(tmp_path))
+    for n in range(4):
+        (tmp_path / "clips" / f"clip_{n}.wav").write_bytes(b"none")
+    part = speech.load_common_voice(tmp_path, use=Use.RUN)
+    assert (part.train.transcripts, part.train.waves) == (whole.train.transcripts, ())
+    assert np.array_equal(part.test.waves[0], whole.test.waves[0])
 
 
 def test_missing_parts_of_common_voice_are_named(tmp_path: Path) -> None:
