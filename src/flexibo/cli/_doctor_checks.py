@@ -91,7 +91,9 @@ EXTRAS: Mapping[str, Extra] = MappingProxyType(  # optional packages, by the nam
         ),
         "notebook": Extra(("ipykernel>=6.29", "nbconvert>=7.16"), "running notebooks"),
         "nvml": Extra(("nvidia-ml-py>=12",), "energy and clocks of NVIDIA GPUs"),
-        "dnn": Extra(("torch>=2.5", "pillow>=10", "soundfile>=0.12"), "training the paper's networks"),
+        "dnn": Extra(
+            ("torch>=2.5", "pillow>=10", "soundfile>=0.12", "tokenizers>=0.20"), "training the paper's networks"
+        ),
         "configspace": Extra(("ConfigSpace>=1.2",), "spaces of ConfigSpace"),
         "evolution": Extra(("pymoo>=0.6.2",), "the method nsga2"),
         "bench": Extra(

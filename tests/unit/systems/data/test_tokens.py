@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import pickle
+import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from tests.unit.systems.data.review_files import CONTEXT
 
 from flexibo.errors import InvalidValueError
 from flexibo.systems.data.base import DamagedDataError
-from flexibo.systems.data.tokens import SPECIAL, WordPieces, tokens_of
+from flexibo.systems.data.tokens import _COMMON, SPECIAL, WordPieces, WordRules, tokens_of
 
 VOCABULARY = (
     *SPECIAL,
@@ -32,6 +34,16 @@ VOCABULARY = (
 )
 
 
+@pytest.fixture(params=["tokenizers", "flexibo"], autouse=True)
+def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Which code cuts the texts: the package where it is installed, and ours."""
+    if request.param == "flexibo":
+        monkeypatch.setitem(sys.modules, "tokenizers", None)
+    else:
+        pytest.importorskip("tokenizers")
+    return str(request.param)
+
+
 def pieces(text: str) -> list[str]:
     words = WordPieces(VOCABULARY)
     return [words.pieces[number] for number in words.encode(text)]
@@ -48,8 +60,10 @@ def pieces(text: str) -> list[str]:
         ("in\u200b\x00\ufffd2", ["[UNK]"]),
         ("in\u00a02", ["in", "2"]),
         ("ca\x0bfe", ["cafe"]),
-        ("ΣΣ", ["\u03c3", "##\u03c2"]),
-        ("x" * 201 + " a", ["[UNK]", "a"]),
+        ("ς", ["[UNK]"]),
+        ("Σ", ["\u03c3"]),
+        ("a\ue000", ["a"]),
+        ("x" * 101 + " a", ["[UNK]", "a"]),
         ("a¿a", ["a", "[UNK]", "a"]),
         ("", []),
     ],
@@ -60,8 +74,9 @@ def test_text_is_cut_by_the_rules_of_bert(text: str, expected: list[str]) -> Non
 
 def test_a_word_longer_than_any_is_unknown_even_if_it_could_be_cut() -> None:
     words = WordPieces((*SPECIAL, "a", "##a"))
-    assert words.encode("a" * 200) == [4] + [5] * 199
-    assert words.encode("a" * 201) == [1]
+    assert words.encode("a" * 100) == [4] + [5] * 99
+    assert words.encode("a" * 101) == [1]
+    assert WordPieces(words.pieces, WordRules(longest_word=101)).encode("a" * 101) == [4] + [5] * 100
 
 
 def test_pieces_know_where_they_stand_in_the_text_as_it_was_written() -> None:
@@ -140,7 +155,9 @@ def test_a_vocabulary_survives_a_trip_to_another_process() -> None:
     assert pickle.loads(pickle.dumps(words)).encode("unaffable want") == words.encode("unaffable want")
 
 
-def test_words_are_remembered_only_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_words_are_remembered_only_up_to_a_number(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if library != "flexibo":
+        pytest.skip("the package remembers words by itself")
     monkeypatch.setattr("flexibo.systems.data.tokens.MOST_REMEMBERED", 2)
     words = WordPieces(VOCABULARY)
     assert words.encode("un in a want un") == [4, 11, 14, 7, 4]
@@ -161,3 +178,66 @@ def test_a_vocabulary_is_read_from_a_tokenizer_too(tmp_path: Path) -> None:
         file.write_text(text)
         with pytest.raises(DamagedDataError, match="vocabulary of BERT: "):
             WordPieces.read(file)
+
+
+def write_folder(folder: Path, *pieces: str, **files: Any) -> Path:
+    (folder / "vocab.txt").write_text("\n".join((*SPECIAL, *pieces)))
+    for name, settings in files.items():
+        (folder / f"{name}.json").write_text(settings if isinstance(settings, str) else json.dumps(settings))
+    return folder / "vocab.txt"
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({}, ["caf", "caf"]),
+        ({"tokenizer_config": {"do_lower_case": False}}, ["Caf", "caf\u00e9"]),
+        ({"tokenizer_config": {"do_lower_case": False, "strip_accents": True}}, ["Caf", "caf"]),
+        ({"tokenizer": {"normalizer": {"type": "BertNormalizer", "lowercase": False}}}, ["Caf", "caf\u00e9"]),
+        ({"tokenizer": {"normalizer": {"lowercase": False}}, "tokenizer_config": {"do_lower_case": True}}, ["caf"] * 2),
+        ({"tokenizer": {"normalizer": None, "model": {"max_input_chars_per_word": 3}}}, ["caf", "[UNK]"]),
+        ({"tokenizer_config": {"strip_accents": False}}, ["caf", "caf\u00e9"]),
+    ],
+)
+def test_a_vocabulary_has_the_rules_of_its_folder(tmp_path: Path, files: dict[str, Any], expected: list[str]) -> None:
+    words = WordPieces.read(write_folder(tmp_path, "Caf", "caf", "caf\u00e9", "##e", "##\u00e9", **files))
+    found = [words.pieces[number] for number in words.encode("Caf caf\u00e9")]
+    assert found[:2] == expected
+
+
+@pytest.mark.parametrize(
+    ("files", "facts"),
+    [
+        ({"tokenizer": {"normalizer": {"type": "NFKC"}}}, "rules of its own .*NFKC"),
+        ({"tokenizer": {"model": {"type": "BPE"}}}, "rules of its own .*BPE"),
+        ({"tokenizer": {"model": {"continuing_subword_prefix": "@"}}}, "rules of its own .*@"),
+        ({"tokenizer": {"normalizer": {"clean_text": False}}}, "rules of its own .*clean_text"),
+        ({"tokenizer_config": {"do_lower_case": "no"}}, "lower case 'no'"),
+        ({"tokenizer": {"model": {"max_input_chars_per_word": 0}}}, r"\b0 characters of a word"),
+        ({"tokenizer": "[]"}, "tokenizer.json beside it"),
+        ({"tokenizer_config": "{"}, "tokenizer_config.json beside it"),
+    ],
+)
+def test_a_vocabulary_with_other_rules_is_refused(tmp_path: Path, files: dict[str, Any], facts: str) -> None:
+    with pytest.raises(DamagedDataError, match=f"vocabulary of BERT: .*{facts}"):
+        WordPieces.read(write_folder(tmp_path, **files))
+
+
+@pytest.mark.parametrize(
+    "rules", [WordRules(), WordRules(False, False), WordRules(True, False), WordRules(False, True, 7)]
+)
+def test_pieces_do_not_depend_on_what_is_installed(rules: WordRules, monkeypatch: pytest.MonkeyPatch) -> None:
+    characters = [
+        chr(code) for code in range(1, 0xFF80) if not 0xD800 <= code < 0xE000 and _COMMON.fullmatch(chr(code))
+    ]
+    letters = [char for char in characters if ord(char) < 0x530]
+    vocabulary = (*SPECIAL, *letters, *(f"##{char}" for char in letters))
+    theirs = WordPieces(vocabulary, rules)
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    ours = WordPieces(vocabulary, rules)
+    order = np.random.default_rng(0).permutation(len(characters))
+    texts = [CONTEXT, *("".join(characters[at] for at in order[begin::999]) for begin in range(999))]
+    texts += [f"x{char}Y {char}" for char in letters]
+    for text in texts:
+        assert theirs.located(text) == ours.located(text)
+        assert theirs.encode(text) == [number for number, _, _ in ours.located(text)]
