@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -44,11 +45,28 @@ class DamagedDataError(FlexiBOError, ValueError):
         super().__init__(printable_line(message))
 
 
+class StreamedPixels(Protocol):
+    """Images that are too many for the memory, decoded whenever they are needed."""
+
+    @property
+    def shape(self) -> tuple[int, int, int, int]:
+        """The number of images, channels, height and width."""
+
+    def __len__(self) -> int:
+        """The number of images."""
+
+    def __getitem__(self, rows: slice | IntArray, /) -> Pixels:
+        """These images, decoded."""
+
+    def parts(self, rows: Iterable[IntArray]) -> Iterator[Pixels]:
+        """The images of each part of the rows; the next part is decoded while the caller uses one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Images:
     """Images (m, channels, height, width) with one label each (m,), counted from 0, and the names of the classes."""
 
-    pixels: Pixels
+    pixels: Pixels | StreamedPixels
     labels: IntArray
     classes: tuple[str, ...]
 

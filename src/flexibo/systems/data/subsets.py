@@ -12,6 +12,7 @@ from flexibo._internal.arrays import AnyArray, IntArray
 from flexibo.errors import InvalidTypeError, InvalidValueError
 from flexibo.systems.data.base import Dataset, Examples, Images, Questions, Recordings, Reviews
 
+N_AT_ONCE = 512  # images that are decoded together for a fingerprint
 N_TEST_AT_LEAST = 200  # when a limit shortens the training part: fewer examples say little about an error
 
 AnyExamples: TypeAlias = Images | Reviews | Questions | Recordings
@@ -65,6 +66,10 @@ def fingerprint(*parts: AnyExamples) -> str:
     digest = hashlib.sha256()
     for part in parts:
         digest.update(f"{type(part).__name__} {len(part)}\n".encode())
+        if isinstance(part, Images) and not isinstance(part.pixels, np.ndarray):  # as below, in parts
+            digest.update(f"array |u1 {part.pixels.shape}\n".encode())
+            for pixels in part.pixels.parts(np.array_split(np.arange(len(part)), -(-len(part) // N_AT_ONCE))):
+                digest.update(pixels.data)
         for piece in _pieces(part):
             if isinstance(piece, str):
                 encoded = piece.encode("utf-8", "surrogatepass")
@@ -78,7 +83,8 @@ def fingerprint(*parts: AnyExamples) -> str:
 
 def _pieces(part: AnyExamples) -> Iterator[AnyArray | str]:
     if isinstance(part, Images):
-        yield part.pixels
+        if isinstance(part.pixels, np.ndarray):
+            yield part.pixels
         yield part.labels
         yield from part.classes
     elif isinstance(part, Reviews):

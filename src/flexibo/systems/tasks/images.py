@@ -2,7 +2,8 @@
 
 For a training the images stay on the device, as bytes, from the first batch on, and batches are gathered there, so that
 a training of seconds does not wait for Python. Images that need more than `MOST_RESIDENT_BYTES`, as of ImageNet, stay
-in the memory of the host, and batches are sent to the device.
+in the memory of the host, and batches are sent to the device. Images that are too many for that memory are decoded
+batch by batch (`StreamedPixels`).
 
 AdamW with one cycle of the learning rate reaches a good error in few epochs at every width of the option tables; plain
 gradient descent would need a different learning rate for each.
@@ -10,7 +11,7 @@ gradient descent would need a different learning rate for each.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -19,7 +20,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from flexibo.systems.data.base import Dataset, Images
+from flexibo.systems.data.base import Dataset, Images, StreamedPixels
 from flexibo.systems.networks import lenet, mobilenet, resnet, squeezenet, xception
 from flexibo.systems.tasks import base
 from flexibo.systems.tasks.base import Batch, Design, Device, Optimiser
@@ -27,6 +28,7 @@ from flexibo.systems.tasks.base import Batch, Design, Device, Optimiser
 N_LEVELS = 256
 LARGEST_SMALL_SIDE = 64
 N_AT_ONCE = 2048
+N_AT_ONCE_ON_CPU = 256
 MOST_RESIDENT_BYTES = 2**32  # of a part of a dataset, on a device
 WARM_SHARE = 0.25
 
@@ -100,9 +102,10 @@ class ImageTask:
     def batches(self, design: Design, generator: torch.Generator, device: Device) -> Iterator[Batch]:
         """One epoch of images, shape (b, channels, height, width), and labels."""
         pixels, labels = self._kept("train", device)
-        for chosen in base.shuffled(len(labels), self.settings.batch, generator):
-            some = pixels[chosen.to(pixels.device)].to(labels.device)
-            yield self._normal(self._changed(some, generator)), labels[chosen.to(labels.device)]
+        parts = base.shuffled(len(labels), self.settings.batch, generator)
+        for chosen, some in zip(parts, _of_each(pixels, parts), strict=True):
+            images = self._normal(self._changed(some.to(labels.device), generator))
+            yield images, labels[chosen.to(labels.device)]
 
     def loss(self, model: nn.Module, batch: Batch) -> Tensor:
         """The cross entropy."""
@@ -123,7 +126,9 @@ class ImageTask:
         pixels, labels = self._kept("test", device)
         wrong = torch.zeros((), dtype=torch.int64, device=labels.device)
         with base.evaluating(model):
-            for some, right in zip(pixels.split(N_AT_ONCE), labels.split(N_AT_ONCE), strict=True):
+            parts = torch.arange(len(labels)).split(N_AT_ONCE if labels.is_cuda else N_AT_ONCE_ON_CPU)
+            for chosen, some in zip(parts, _of_each(pixels, parts), strict=True):
+                right = labels[chosen.to(labels.device)]
                 logits = model(self._normal(some.to(labels.device)))
                 base.check_finite(logits)
                 wrong += (logits.argmax(dim=1) != right).sum()
@@ -163,7 +168,7 @@ class ImageTask:
         for begin in range(0, len(pixels), N_AT_ONCE):
             for own, channel in zip(counts, pixels[begin : begin + N_AT_ONCE].swapaxes(0, 1), strict=True):
                 own += np.bincount(channel.reshape(-1), minlength=N_LEVELS)
-        shares = counts / pixels[:, 0].size
+        shares = counts / counts[0].sum()
         levels = np.arange(N_LEVELS)
         mean = shares @ levels
         variance = (shares * (levels - mean[:, None]) ** 2).sum(axis=1)
@@ -173,15 +178,24 @@ class ImageTask:
         )
         return mean, deviation
 
-    def _kept(self, part: str, device: Device) -> tuple[Tensor, Tensor]:
+    def _kept(self, part: str, device: Device) -> tuple[Tensor | StreamedPixels, Tensor]:
         """The images of a part, as bytes, on the device unless they are too many, and their labels on the device."""
 
-        def moved() -> tuple[Tensor, Tensor]:
+        def moved() -> tuple[Tensor | StreamedPixels, Tensor]:
             images: Images = getattr(self.data, part)
-            if images.pixels.nbytes > MOST_RESIDENT_BYTES and images.pixels.flags.writeable:
+            if not isinstance(images.pixels, np.ndarray):
+                pixels: Tensor | StreamedPixels = images.pixels
+            elif images.pixels.nbytes > MOST_RESIDENT_BYTES and images.pixels.flags.writeable:
                 pixels = torch.from_numpy(images.pixels)
             else:  # a copy: torch must not share memory with an array that may be read-only
                 pixels = torch.tensor(images.pixels, device=device)
             return pixels, torch.tensor(images.labels, dtype=torch.int64, device=device)
 
         return base.remembered(self._memory, part, device, moved)
+
+
+def _of_each(pixels: Tensor | StreamedPixels, parts: Sequence[Tensor]) -> Iterator[Tensor]:
+    """The images of each part of the rows, as bytes."""
+    if isinstance(pixels, Tensor):
+        return (pixels[rows.to(pixels.device)] for rows in parts)
+    return map(torch.from_numpy, pixels.parts(rows.numpy() for rows in parts))

@@ -119,3 +119,45 @@ def test_folders_that_are_not_as_they_should_be_are_refused(
 ) -> None:
     with pytest.raises(error, match=facts):
         image_folder.load(tree(tmp_path, counts), side=4)
+
+
+def test_images_that_need_too_much_memory_are_decoded_when_they_are_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree(tmp_path, {"train/a": 4, "train/b": 5, "val/a": 2, "val/b": 2})
+    whole = image_folder.load(tmp_path, side=8)
+    monkeypatch.setattr(image_folder, "memory_bytes", lambda: 4 * 13 * 3 * 8 * 8 - 1)
+    monkeypatch.setattr("flexibo.systems.data.subsets.N_AT_ONCE", 2)
+    streamed = image_folder.load(tmp_path, side=8)
+    assert isinstance(whole.train.pixels, np.ndarray)
+    assert isinstance(streamed.train.pixels, image_folder.FolderPixels)
+    assert streamed.fingerprint == whole.fingerprint
+    assert streamed.train.pixels.shape == whole.train.pixels.shape
+    rows = [np.array([3, 0]), np.array([8]), np.array([], dtype=np.int64), np.array([0])]
+    for some, pixels in zip(rows, streamed.train.pixels.parts(rows), strict=True):
+        assert np.array_equal(pixels, whole.train.pixels[some])
+    assert np.array_equal(streamed.test.first(3).pixels, whole.test.pixels[:3])
+    monkeypatch.setattr(image_folder, "memory_bytes", lambda: 4 * 13 * 3 * 8 * 8)
+    assert isinstance(image_folder.load(tmp_path, side=8).train.pixels, np.ndarray)
+
+
+def test_the_next_part_is_decoded_while_one_is_used_and_no_further(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[Path] = []
+    monkeypatch.setattr(
+        image_folder, "read_image", lambda path, side: read.append(path) or np.zeros((4, 4, 3), np.uint8)
+    )
+    paths = [Path(str(number)) for number in range(6)]
+    parts = image_folder.FolderPixels(paths, 4).parts(np.arange(6).reshape(3, 2))
+    next(parts)
+    parts.close()  # type: ignore[attr-defined]  # as when a training is stopped; waits for what is being decoded
+    assert set(paths[:2]) <= set(read) <= set(paths[:4])
+
+
+def test_a_damaged_image_is_found_before_a_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree(tmp_path, {"train/a": 1, "train/b": 1, "val/a": 1, "val/b": 1})
+    (tmp_path / "val/b/image_0.JPEG").write_bytes(b"none")
+    monkeypatch.setattr(image_folder, "memory_bytes", lambda: 1)
+    with pytest.raises(DamagedDataError, match=r"val/b/image_0\.JPEG"):
+        image_folder.load(tmp_path, side=4)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ pytestmark = pytest.mark.torch
 from tests.unit.systems.tasks.small_tasks import REVIEWS, RNG, Constant, generator, on_one_thread, speech_data  # noqa: E402
 
 from flexibo.errors import InvalidValueError, UnknownNameError  # noqa: E402
+from flexibo.systems.data import image_folder  # noqa: E402
 from flexibo.systems.data.base import Dataset, Images  # noqa: E402
 from flexibo.systems.options import NETWORKS  # noqa: E402
 from flexibo.systems.tasks.answers import AnswerTask  # noqa: E402
@@ -226,3 +228,26 @@ def test_images_that_are_too_many_for_the_device_are_sent_batch_by_batch(monkeyp
     pixels, labels = task._kept("train", "meta")
     assert (pixels.device.type, labels.device.type) == ("cpu", "meta")
     assert pixels.data_ptr() == task.data.train.pixels.ctypes.data  # no second copy in memory
+
+
+@pytest.mark.parametrize("changes", [{}, {"shift": 2, "flip": True}])
+def test_images_that_are_decoded_when_they_are_used_train_the_same_network(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]
+) -> None:
+    image = pytest.importorskip("PIL.Image")
+    for part, count in (("train", 20), ("val", 6)):
+        for label, name in enumerate("ab"):
+            (tmp_path / part / name).mkdir(parents=True)
+            for number in range(count // 2):
+                pixels = RNG(number).integers(0, 80, (12, 12, 3)) + 150 * label
+                image.fromarray(pixels.astype(np.uint8)).save(tmp_path / part / name / f"{number}.png")
+    found = []
+    for memory in (2**30, 1):
+        monkeypatch.setattr(image_folder, "memory_bytes", lambda memory=memory: memory)
+        task = ImageTask("lenet", image_folder.load(tmp_path, side=8), ImageTraining(epochs=2, batch=8, **changes))
+        trained = train(task, smallest("lenet"), seed=3)
+        found.append((task.fingerprint, trained.losses, trained.error_percent, trained.model.state_dict()))
+    assert isinstance(task.data.train.pixels, image_folder.FolderPixels)
+    (*figures, weights), (*others, streamed) = found
+    assert figures == others
+    assert all(torch.equal(weights[name], streamed[name]) for name in weights)
