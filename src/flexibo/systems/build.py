@@ -21,6 +21,8 @@ from flexibo.systems.sizes import augmented, check_size, limit_of, sized
 if TYPE_CHECKING:
     from flexibo.systems.network_runner import NetworkRunner
 
+TINY_SECONDS = 10.0  # of an evaluation at the size tiny, where the platform has a limit
+
 
 @dataclass(frozen=True, slots=True)
 class SystemRequest:
@@ -48,8 +50,9 @@ class SystemRequest:
 
 def build_runner(request: SystemRequest) -> NetworkRunner:
     """The network on its platform; what is missing raises an error before anything is measured."""
-    system = find_system(request.system)
     check_size(request.size)
+    system = find_system(request.system)
+    system = replace(system, traits=replace(system.traits, is_tiny=request.size == "tiny"))
     if find_spec("torch") is None:
         raise missing_extra("torch", "dnn")
     from flexibo.systems.dnn import NoMeter, reads_energy, trains
@@ -65,12 +68,20 @@ def build_runner(request: SystemRequest) -> NetworkRunner:
     task = augmented(system, task) if request.augment else task
     journal = Journal(default_path(os.environ, Path.home()), roots=platform.machine.roots)
     store = ModelStore(request.models) if request.models is not None and trains(request.objectives) else None
-    longest = request.longest_seconds
-    if longest is None and platform.longest_seconds is not None:
-        longest = max(platform.longest_seconds, (request.budget_seconds or 0.0) / 4)
     if knobs:
         check_free(journal, machine=platform.machine)
-    return NetworkRunner(system, task, platform, store, meter, journal, knobs, request.seed, _limit(longest))
+    return NetworkRunner(
+        system, task, platform, store, meter, journal, knobs, request.seed, _longest(platform, request)
+    )
+
+
+def _longest(platform: Platform, request: SystemRequest) -> float | None:
+    """The limit of an evaluation that was typed, or the platform's; None: there is none."""
+    longest = request.longest_seconds
+    if longest is None and platform.longest_seconds is not None:
+        is_tiny = request.size == "tiny"  # a quick test has no use for ten repeats of a large batch
+        longest = TINY_SECONDS if is_tiny else max(platform.longest_seconds, (request.budget_seconds or 0.0) / 4)
+    return _limit(longest)
 
 
 def _limit(longest: float | None) -> float | None:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from flexibo.errors import unknown_name
-from flexibo.systems.options import NETWORKS, TRAINING_ONLY
+from flexibo.systems.options import NETWORKS, TRAINING_ONLY, tiny
 
 Kind = Literal["images", "reviews", "questions", "recordings"]
 
@@ -20,6 +20,7 @@ class NetworkTraits:
     images: bool = True  # whether its inputs are images, which have a memory layout to choose
     own_batch: bool = False  # whether the batch size is one of its own options
     graphs: bool = True  # whether its work can be recorded once and replayed, because no step waits for a value
+    is_tiny: bool = False  # whether its options are those of a quick test on a processor
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class PaperSystem:
     @property
     def options(self) -> Mapping[str, tuple[float, ...]]:
         """The options of the network with their values."""
-        return NETWORKS[self.network]
+        return tiny(NETWORKS[self.network]) if self.traits.is_tiny else NETWORKS[self.network]
 
     @property
     def running_options(self) -> tuple[str, ...]:

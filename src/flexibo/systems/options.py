@@ -7,6 +7,7 @@ Frequencies are ranges in the paper; a platform offers the steps that its hardwa
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TypeAlias
@@ -91,6 +92,10 @@ TRAINING_ONLY: Mapping[str, tuple[str, ...]] = MappingProxyType(  # change the e
     }
 )
 
+TINY_MOST: Mapping[str, float] = MappingProxyType(  # the largest values at the size tiny, of options that begin so
+    {"filters": 32, "filter_size": 3, "epochs": 4, "batch_size": 64, "sequence_length": 128}
+)
+
 OPERATING_SYSTEM: Mapping[str, tuple[str, ...] | tuple[int, ...]] = MappingProxyType(
     {
         "scheduler": ("CFP", "NOOP"),
@@ -100,3 +105,16 @@ OPERATING_SYSTEM: Mapping[str, tuple[str, ...] | tuple[int, ...]] = MappingProxy
         "cache_pressure": (100, 500),
     }
 )
+
+
+def tiny(options: Mapping[str, tuple[float, ...]]) -> Mapping[str, tuple[float, ...]]:
+    """The options of a network at the size tiny, without the values that take a processor minutes.
+
+    >>> tiny({"filters_stem": (16, 32, 64), "filter_size_stem": (1, 3, 5), "dropout": (0.1, 0.3)})
+    {'filters_stem': (16, 32), 'filter_size_stem': (1, 3), 'dropout': (0.1, 0.3)}
+    """
+    return {name: tuple(value for value in values if value <= _most(name)) for name, values in options.items()}
+
+
+def _most(name: str) -> float:
+    return next((most for start, most in TINY_MOST.items() if name.startswith(start)), math.inf)

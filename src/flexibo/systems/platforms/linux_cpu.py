@@ -21,6 +21,7 @@ from flexibo.systems.platforms._torch_settings import BATCHES, LAYOUTS, adapted,
 from flexibo.systems.platforms.base import MakeInputs, Serving, batch_of
 
 LONGEST_SECONDS = 60.0  # of an evaluation, by default: the widest networks take an hour on a small processor
+TINY_BATCHES = (1, 4, 16)
 BF16 = frozenset({"avx512_bf16", "amx_bf16", "bf16"})  # instructions: the first two on x86, the last on Arm
 
 
@@ -54,7 +55,7 @@ class LinuxCpu:
             "precision": ("fp32", "bf16") if has_bf16(self.machine.roots.proc) else ("fp32",),
         }
         if not traits.own_batch:
-            options["batch"] = BATCHES
+            options["batch"] = TINY_BATCHES if traits.is_tiny else BATCHES
         if traits.images:
             options["layout"] = LAYOUTS
         return options
