@@ -107,6 +107,7 @@ class _Training:
         n_epochs = self.task.epochs(self.design)
         with seeded(self.seed, _BUILDING, self.device):
             model = self.task.build(self.design).to(self.device)
+        let_signals_in(model)
         optimiser = self.task.optimiser(model, self.design)
         losses, earlier, machines = self._resume(model, optimiser)
         here = machine_name(self.device)
@@ -188,6 +189,21 @@ def step(task: LearningTask, model: nn.Module, optimiser: Optimiser, batch: Batc
     optimiser.steps.step()
     optimiser.schedule.step()
     return loss.detach(), norm
+
+
+def let_signals_in(model: nn.Module) -> None:
+    """Make Ctrl-C and SIGTERM end a backward pass on a processor after the layer that it is in.
+
+    Python handles a signal when it next runs code of its own, and torch runs a backward pass, which takes minutes for
+    the widest networks, without any. On a GPU the pass is another thread's, and only its start is waited for.
+    """
+    for weights in model.parameters():
+        if weights.device.type == "cpu":
+            weights.register_post_accumulate_grad_hook(_nothing)
+
+
+def _nothing(_weights: Tensor) -> None:
+    return None
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import logging
 import math
 import os
 import re
+import signal
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -31,6 +32,7 @@ from flexibo.systems.training import (  # noqa: E402
     CHECKPOINT,
     Trained,
     identity,
+    let_signals_in,
     network_options,
     packed,
     seeded,
@@ -411,3 +413,13 @@ def test_a_design_without_an_option_is_refused() -> None:
     design = {name: value for name, value in DESIGN.items() if name != "filter_size_2"}
     with pytest.raises(InvalidValueError, match=r"no value for filter_size_2; lenet .*filters_1"):
         train(Parity(), design, seed=0, folder=Path("unused"))
+
+
+def test_a_backward_pass_on_a_processor_ends_at_ctrl_c_after_the_layer_that_it_is_in() -> None:
+    model = torch.nn.Sequential(*(torch.nn.Linear(2, 2) for _ in range(4)))
+    let_signals_in(model)
+    model[2].bias.register_post_accumulate_grad_hook(lambda _: signal.raise_signal(signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
+        model(torch.ones(1, 2)).sum().backward()
+    assert model[3].weight.grad is not None
+    assert model[0].weight.grad is None
