@@ -7,8 +7,8 @@
 
 The size tiny learns from at most 200 examples and has no wide networks (`TINY_MOST` in options.py). Without a size,
 networks are those of version 0.1: a BERT of 4 layers that starts from scratch, and the small Deep Speech. The learning
-rates of the paper's table (1e-5 to 5e-5) are those of BERT-base; for smaller networks they are multiplied, because these
-learn little with them.
+rates of the paper's table (1e-5 to 5e-5) are those of BERT-base; for smaller networks they are multiplied, because
+these learn little with them.
 """
 
 from __future__ import annotations
