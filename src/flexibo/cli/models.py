@@ -105,11 +105,13 @@ def _model_of_row(row: int, designs: Mapping[int, Design], found: Sequence[Model
 
 
 def _elsewhere(history: History) -> str:
-    """Which workers trained, as a hint."""
-    workers = sorted({one.worker for one in _answers(history) if one.worker})
-    if not workers:
+    """Where to look, as a hint: workers have no names here that tell their machines."""
+    if not _answers(history):
         return ""
-    return f" Errors were measured by {', '.join(workers[:5])}; give --from HOST:FOLDER with the folder of one of them."
+    return (
+        " Weights stay on the machine that trained them: give --from FOLDER (the folder models where 'flexibo run' or "
+        "'flexibo worker' was started, or its --models), or --from HOST:FOLDER if that was on another machine."
+    )
 
 
 def _answers(history: History) -> list[Any]:

@@ -57,12 +57,12 @@ def test_the_weights_of_a_row_are_fetched(network_study: Study) -> None:
     assert (Path("mine") / f"{name}.pt").read_bytes() == b"weights"
 
 
-def test_what_is_not_there_is_one_sentence_and_says_who_may_have_it(network_study: Study) -> None:
+def test_what_is_not_there_is_said_with_where_to_look(network_study: Study) -> None:
     for words in (["models"], ["models", "fetch", "1"]):
         result = call(*words)
         assert result.exit_code == 1
         assert mentions(
-            result.stderr, "There is no model of", "in models.", "Errors were measured by", "--from HOST:FOLDER"
+            result.stderr, "There is no model of", "in models.", "--from FOLDER", "--models", "--from HOST:FOLDER"
         )
     assert mentions(refusal("models", "fetch", "9"), "The row is 9", "are 1")
     for words in (["models", "fetch"], ["models", "steal", "1"], ["models", "fetch", "one"]):
