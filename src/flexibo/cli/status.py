@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from flexibo._internal.numbers import format_number, format_spent
+from flexibo.cli._made import made_sentence
 from flexibo.cli._options import JSONFlag, StorageURL, StudyName
 from flexibo.cli._storage import storage_url
 from flexibo.cli._text import (
@@ -118,11 +119,7 @@ def _heading(facts: Mapping[str, Any], copy: StudyCopy, now: float, unit: str) -
             else f"at most {chosen['initial_designs']} of them in the start."
         ),
     ]
-    if facts["settings"]["origin"]:
-        said = {key: value for key, value in chosen["origin"].items() if value and key not in ("sha256", "cost_unit")}
-        texts = {key: " ".join(map(str, value)) if isinstance(value, list) else value for key, value in said.items()}
-        made = ", ".join(f"{key.replace('_', ' ')} {text}" for key, text in texts.items())
-        lines.append(f"Made by flexibo run: {made}.")
+    lines += [made] if (made := made_sentence(chosen["origin"])) else []
     if chosen["stop"]:
         lines.append(f"Stops at {stop_text(chosen['stop'])}.")
     lines.append(

@@ -143,7 +143,7 @@ class TestRunAndResume:
         study = Study.load("sqlite:///toy-table.db", "mine")
         assert study.history.origin == {"system": "toy-table", "recorded": True}
         assert 60 < study.spent <= 85
-        assert mentions(good("status", "--no-front"), "flexibo run", "system toy-table", "recorded True")
+        assert mentions(good("status", "--no-front"), "flexibo run", "recorded table toy-table")
         good("resume", "--budget", "100s")
         study.refresh()
         assert study.budget == 100
