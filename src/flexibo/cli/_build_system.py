@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 
 from flexibo.cli._options import SystemOptions
 from flexibo.compare.problems.recorded_systems import recorded_system
-from flexibo.errors import InvalidValueError
+from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.hardware import MeterError
+from flexibo.hardware.knobs import NvidiaGpus, nvidia_knobs
 from flexibo.results.chance import CHANCE, chance_level
 from flexibo.space import Designs
 from flexibo.study import Study
@@ -18,6 +19,7 @@ from flexibo.systems.base import System
 from flexibo.systems.build import SystemRequest, build_runner, shape_of
 from flexibo.systems.dnn import ERROR, dnn_system, reads_energy, trains
 from flexibo.systems.network_runner import PRECISION
+from flexibo.systems.platforms import find_platform
 
 Value = TypeVar("Value", str, int, float, list)  # type: ignore[type-arg]  # JSON says no more
 IN_PRECISION = "error_in_precision"  # stored if errors are those of the deployed precision, as since version 0.2
@@ -90,6 +92,7 @@ def system_request(
         meter=options.meter or _stored(origin, "meter", str) or "auto",
         estimate_watts=options.estimate or _number(origin, "estimate"),
         knobs=options.knobs or tuple(_texts(origin, "knobs")),
+        allow_gpu=options.allow_gpu,
         seed=_stored(origin, "seed", int) or seed,
         objectives=tuple(only),
         longest_seconds=options.longest_seconds or _number(origin, "longest"),
@@ -99,6 +102,8 @@ def system_request(
 
 def build_system(request: SystemRequest, beside: Collection[str] = (), *, as_trained: bool = False) -> BuiltSystem:
     """The system of a request; `as_trained` if its errors are not those of the deployed precision."""
+    if reads_energy(request.objectives):
+        _check_knobs(request)
     try:
         runner = build_runner(request)
     except MeterError as error:
@@ -132,6 +137,28 @@ def build_system(request: SystemRequest, beside: Collection[str] = (), *, as_tra
     return BuiltSystem(system, origin)
 
 
+def _check_knobs(request: SystemRequest) -> None:
+    """Raise an error for a knob that the platform does not have, with those that it has."""
+    if not request.knobs or request.knobs == ("all",):
+        return
+    platform = find_platform(request.platform, allow_clocks=request.allow_gpu)
+    offered = [knob.name for knob in platform.knobs()]
+    of_gpus = [knob.name for knob in nvidia_knobs(NvidiaGpus())]
+    for name in request.knobs:
+        if name in offered:
+            continue
+        if name not in of_gpus and offered:
+            raise unknown_name(f"knob of {platform.name}", name, offered)
+        if name not in of_gpus:
+            raise InvalidValueError(f"Platform {platform.name} has no knobs here; {name!r} given. Leave --knobs out.")
+        if platform.name == "nvidia-gpu":
+            raise InvalidValueError(f"Knob {name!r} sets clocks or power of the GPU; add --allow-gpu to allow that.")
+        raise InvalidValueError(
+            f"Knob {name!r} is of NVIDIA GPUs (--platform nvidia-gpu --allow-gpu), and the networks run on "
+            f"{platform.name}, which has the knobs {', '.join(sorted(offered))}."
+        )
+
+
 def rebuild_system(
     study: Study, options: SystemOptions, only: Collection[str], *, system: str = "", budget: float | None
 ) -> BuiltSystem:
@@ -148,11 +175,40 @@ def rebuild_system(
         return found
     request = system_request(name, options, only, budget=budget, origin=origin)
     found = build_system(request, tuple(_texts(origin, "and")), as_trained=not origin.get(IN_PRECISION))
+    _check_same_measures(study, found, only)
+    return found
+
+
+def check_same_system(study: Study, found: BuiltSystem, only: Collection[str]) -> None:
+    """Raise an error if a stored study is of another system, or of what is measured otherwise, as far as `only`."""
+    origin, mine = study.history.origin, found.origin
+    if (origin.get("system"), bool(origin.get("recorded"))) != (mine["system"], bool(mine.get("recorded"))):
+        stored = _what(origin) if origin.get("system") else "of no system"
+        raise InvalidValueError(
+            f"The stored study {study.name!r} is {stored}; this is {_what(mine)}. Start another study: give it another "
+            "name."
+        )
+    if mine.get("recorded"):
+        _check_same_space(found.system, study.settings.to_dict())
+        return
+    if reads_energy(only) and origin.get("platform") not in (None, mine["platform"]):
+        raise InvalidValueError(
+            f"The energy of study {study.name!r} is measured on {origin['platform']}; here it would be "
+            f"{mine['platform']}. Measure it where it was begun, or start another study: give it another name."
+        )
+    _check_same_measures(study, found, only)
+
+
+def _what(origin: Mapping[str, Any]) -> str:
+    return f"of the {'recorded table' if origin.get('recorded') else 'system'} {origin.get('system')}"
+
+
+def _check_same_measures(study: Study, found: BuiltSystem, only: Collection[str]) -> None:
+    origin = study.history.origin
     _check_same_training(origin, found.origin, trains=trains(only))
     if reads_energy(only):
         _check_same_space(found.system, study.settings.to_dict())
         _check_same_meter(origin, found.origin)
-    return found
 
 
 def _check_same_training(origin: Mapping[str, Any], mine: Mapping[str, Any], *, trains: bool) -> None:
@@ -165,7 +221,7 @@ def _check_same_training(origin: Mapping[str, Any], mine: Mapping[str, Any], *, 
         raise InvalidValueError(
             f"The data or the training of {mine['system']} here ({mine['dataset']}) are not those that the study was "
             "started with; use the same files, --dataset, --limit, --epochs, --size, --encoder and --augment, or start "
-            "another study."
+            "another study, with another --name."
         )
 
 

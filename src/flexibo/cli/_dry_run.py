@@ -122,6 +122,8 @@ def _how(file: StudyFile, objective: Objective) -> str:
         return f"with {objective.measured_with}"
     if objective.name in file.by_hand:
         return "hand: flexibo ask, flexibo tell"
+    if file.system is not None:
+        return file.system.shown
     measure = file.measures[objective.name]
     if isinstance(measure, Command):
         meter = "" if measure.meter is None else f"; metered: {measure.meter.name}"

@@ -194,6 +194,7 @@ Estimate = Annotated[
 Knobs = Annotated[
     list[str] | None, _for_systems(help="Machine settings to tune too ('flexibo knobs list'), or all. None by default.")
 ]
+AllowGPU = Annotated[bool, _for_systems("--allow-gpu", help="Allow knobs of NVIDIA GPUs: clocks and the power limit.")]
 ExtraObjectives = Annotated[
     list[str] | None, _for_systems("--and", help="Objectives besides error and energy: latency_ms, power_watts.")
 ]
@@ -319,6 +320,8 @@ class SystemOptions:
     objectives: tuple[str, ...] = ()
     recorded: bool = False
     longest: str = ""
+    allow_gpu: bool = False
+    is_data_typed: bool = False
 
     def __post_init__(self) -> None:
         _ = self.longest_seconds
@@ -353,4 +356,6 @@ def given_options(group: type[OptionGroup], context: typer.Context) -> OptionGro
             values[field.name] = tuple(parsed_names(value)) if isinstance(value, list | tuple) else value
     if group is StudyOptions:
         values["is_storage_typed"] = is_typed(context, "storage")
+    if group is SystemOptions:
+        values["is_data_typed"] = is_typed(context, "data")
     return group(**values)

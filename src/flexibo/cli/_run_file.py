@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import typer
 
 from flexibo._internal.numbers import format_budget, format_spent
 from flexibo._internal.text import printable, printable_line
-from flexibo.cli._advice import StudyPlace
+from flexibo.cli._advice import NOTHING, StudyPlace
 from flexibo.cli._detail import Detail, Tries
 from flexibo.cli._dry_run import show_plan
 from flexibo.cli._edited_file import ask_to_change, bring_known, open_as_edited
@@ -30,9 +30,10 @@ from flexibo.cli._measure import (
     set_budget,
     stored_limit,
 )
-from flexibo.cli._options import ExecutionOptions, StudyOptions
+from flexibo.cli._options import ExecutionOptions, StudyOptions, SystemOptions
 from flexibo.cli._outcome import PictureFile, Report, picture_beside, report, resume_command, typed_picture
 from flexibo.cli._storage import short_path, storage_url, stored_origin
+from flexibo.cli._system_file import chosen_storage, with_system
 from flexibo.cli._text import count_of_designs, counted
 from flexibo.cli._trial import Trial, report_trial
 from flexibo.errors import InvalidValueError, UnknownNameError
@@ -40,13 +41,24 @@ from flexibo.history.events import Noted
 from flexibo.history.measurements import QueuedDesign
 from flexibo.study import Study
 from flexibo.study.stored import stored_study
-from flexibo.studyfile import ExecutorChoice, StudyFile, has_changed, is_from_file, read_study_file, stored_file
-from flexibo.studyfile.file import dependence_hints, file_stem
+from flexibo.studyfile import (
+    ExecutorChoice,
+    StudyFile,
+    StudyFileError,
+    SystemFile,
+    file_stem,
+    has_changed,
+    is_from_file,
+    read_any_file,
+    stored_file,
+)
+from flexibo.studyfile.file import dependence_hints
 from flexibo.studyfile.file_origin import UnnamedFileError
 from flexibo.systems.catalogue import SYSTEMS
 from flexibo.systems.recorded import recordings
 
 SUFFIXES = (".yaml", ".yml")
+NO_OPTIONS = SystemOptions()
 HERE = ("inline", "processes")  # the executors that measure on this machine
 
 
@@ -77,29 +89,38 @@ def check_is_system(name: str) -> None:
     raise UnknownNameError(f"{name!r} is neither a study file nor a system{hint} Systems: {', '.join(SYSTEMS)}. {here}")
 
 
-def join_study(given: StudyOptions, file: Path | None) -> tuple[Study, StudyFile, str] | None:
-    """The stored study, the file that the user names or that it was created from, and its URL; None without a file."""
+def join_study(
+    given: StudyOptions,
+    file: Path | None,
+    options: SystemOptions = NO_OPTIONS,
+    only: Collection[str] = (),
+) -> tuple[Study, StudyFile, str] | None:
+    """The stored study, the file that the user names or that it was created from, and its URL; None without a file.
+
+    If the file names a system, that is built with these options, to measure only these objectives.
+    """
     lease, checkpoints = given.lease_seconds, given.checkpoints
     if file is not None:
-        found = read_study_file(file)
-        url = chosen_storage(found, given)
-        study = found.joined(url, given.name or found.name, lease=lease, checkpoints=checkpoints)
-        return study, found.measuring_for(url), url
-    url = storage_url(given.storage)
-    name = stored_study(url, given.name or None)[1]
-    origin = stored_origin(url, name)
-    if not is_from_file(origin):
-        return None
-    try:
-        found = stored_file(origin, name)
-    except UnnamedFileError as error:
-        raise TypeAgainError(error.problem, "--file", short_path(error.path)) from None
-    return found.joined(url, name, lease=lease, checkpoints=checkpoints), found.measuring_for(url), url
-
-
-def chosen_storage(file: StudyFile, given: StudyOptions) -> str:
-    """Where the study of a file is stored: as typed, as in the file, as in the environment, or beside the file."""
-    return given.storage if given.storage and (given.is_storage_typed or not file.names_storage) else file.storage
+        read = read_any_file(file)
+        url, name = chosen_storage(read, given), given.name or read.name
+    else:
+        url = storage_url(given.storage)
+        name = stored_study(url, given.name or None)[1]
+        origin = stored_origin(url, name)
+        if not is_from_file(origin):
+            return None
+        try:
+            read = stored_file(origin, name)
+        except StudyFileError as error:
+            if origin.get("system") and (origin.get("recorded") or options.data is not None):
+                return None  # the study says what it is made of, except for the folder of the data
+            if isinstance(error, UnnamedFileError):
+                raise TypeAgainError(error.problem, "--file", short_path(error.path)) from None
+            raise
+    here = replace(given, storage=url, is_storage_typed=True, name=name)
+    found = with_system(read, options, here, only, resumes=True) if isinstance(read, SystemFile) else read
+    study = found.joined(url, name, lease=lease, checkpoints=checkpoints)
+    return study, found.measuring_for(url), url
 
 
 def note_change(study: Study, file: StudyFile) -> str:
@@ -114,6 +135,7 @@ def note_change(study: Study, file: StudyFile) -> str:
 
 def run_file(
     path: Path,
+    file: StudyFile,
     given: StudyOptions,
     execution: ExecutionOptions,
     *,
@@ -123,9 +145,9 @@ def run_file(
     detail: Detail = Detail.USUAL,
     tries: Tries = Tries.FIRST,
     yes: bool = False,
+    system: Mapping[str, object] = NOTHING,
 ) -> None:
-    """Run the study of a file, or only show what would be run."""
-    file = read_study_file(path)
+    """Run the study of a file, whose `system` was given these options, or only show it; the path is as it was typed."""
     url, name = chosen_storage(file, given), given.name or file.name
     executor, settings = chosen_executor(execution, file.executor), _study_settings(file, given)
     if dry_run:
@@ -144,7 +166,7 @@ def run_file(
     say_limit(before, given.max_evaluations, len(study.history.asked), quiet=quiet)
     set_budget(study, given, quiet=quiet)
     place = StudyPlace(given.storage if given.is_storage_typed else "", given.name)
-    again = _typed_again(given, execution)
+    again = {**_typed_again(given, execution), **system}
 
     def command(options: Mapping[str, object]) -> str:
         return place.command("run", str(path), options=options)
@@ -295,6 +317,8 @@ def _introduce(study: Study, file: StudyFile) -> None:
         lines.append(f"Resuming after {counted(done, 'measurement')}{more}, with {spent} spent.")
     elif known:
         lines.append(f"Beginning with {counted(known, 'known result')}; nothing was measured here yet.")
+    if file.system is not None:
+        lines += file.system.notes
     if not measurements:
         lines += [f"Advice: {sentence}" for sentence in dependence_hints(file)]
     for line in lines:

@@ -34,9 +34,9 @@ from flexibo.results.chance import CHANCE
 from flexibo.storage import shown_url, sqlite_file, stored_studies
 from flexibo.study import Study
 from flexibo.studyfile import ExecutorChoice
+from flexibo.studyfile.system_file import DEFAULT_BUDGET_SECONDS
 from flexibo.systems.base import System
 
-DEFAULT_BUDGET_SECONDS = 1800.0
 DEFAULT_LEASE_SECONDS = 60.0
 
 
@@ -182,6 +182,8 @@ def _join_study(system: str, options: SystemOptions, given: StudyOptions) -> tup
     """A study that was created where energy is measured, and what measures the error for it."""
     url = given.storage or f"sqlite:///{system}.db"
     lease = given.lease_seconds or DEFAULT_LEASE_SECONDS
+    if not is_stored(url, ""):
+        raise _begins_elsewhere(url, system)
     study = load_study(url, given.name or _only_study(url, system), lease=lease)
     budget = given.budget_seconds or DEFAULT_BUDGET_SECONDS
     return study, rebuild_system(study, options, ["error_percent"], system=system, budget=budget)
@@ -195,9 +197,15 @@ def _only_study(url: str, system: str) -> str:
         raise InvalidValueError(
             f"{shown_url(url)} holds several studies of {system}; name one with --name: {', '.join(map(repr, found))}."
         )
-    raise InvalidValueError(
-        f"{shown_url(url)} holds no study of {system}; start it where energy is measured, with flexibo run {system} "
-        "--only energy_millijoules, because the options of the deployment are those of that machine."
+    raise _begins_elsewhere(url, system)
+
+
+def _begins_elsewhere(url: str, system: str) -> InvalidValueError:
+    return InvalidValueError(
+        f"{shown_url(url)} holds no study of {system} yet. A study begins where energy is measured, because the "
+        f"options of the deployment are those of that machine: start it there with flexibo run {system} --only "
+        "energy_millijoules, in a storage that both machines reach (--storage), then run this command again; or leave "
+        "--only out to measure both here."
     )
 
 

@@ -18,9 +18,10 @@ from flexibo.cli._logs import failures_logged_once, logger, logs_json_lines, wai
 from flexibo.cli._measure import leading_objectives
 from flexibo.cli._options import StudyOptions, SystemOptions
 from flexibo.cli._progress_lines import step_text
-from flexibo.cli._run_file import chosen_storage, join_study, note_change
+from flexibo.cli._run_file import join_study, note_change
 from flexibo.cli._signals import StopRequest, stop_requests
 from flexibo.cli._storage import is_stored, load_study, storage_url
+from flexibo.cli._system_file import chosen_storage
 from flexibo.cli._text import counted, design_line, squeezed
 from flexibo.errors import InvalidValueError
 from flexibo.executors import InlineExecutor, Measure, Outcome
@@ -29,22 +30,33 @@ from flexibo.history.events import Evaluation
 from flexibo.objectives import Objective
 from flexibo.study import Study
 from flexibo.study.stored import stored_study
-from flexibo.studyfile import StudyFile, read_study_file
+from flexibo.studyfile import StudyFile, read_any_file
 from flexibo.studyfile.functions import imported
 
 POLL_SECONDS = 1.0  # how often to look for a study that does not exist yet
 
 
 def find_study(
-    given: StudyOptions, file: Path | None, *, needs_file: bool, lease: float, patience: float
+    given: StudyOptions,
+    file: Path | None,
+    system: SystemOptions,
+    only: Collection[str],
+    *,
+    needs_file: bool,
+    lease: float,
+    patience: float,
 ) -> tuple[Study, StudyFile | None, StudyPlace]:
-    """The study to work for, waited for if necessary, its study file if that measures, and how commands name it."""
+    """The study to work for, waited for if necessary, its study file if that measures, and how commands name it.
+
+    A system that the file names is built with these options, to measure only these objectives.
+    """
     url, name = storage_url(given.storage) if file is None else "", given.name
     if file is not None:
-        found = read_study_file(file)
-        url, name = chosen_storage(found, given), name or found.name
+        read = read_any_file(file)
+        url, name = chosen_storage(read, given), name or read.name
     name = _await_study(url, name, patience)
-    if needs_file and (joined := join_study(replace(given, storage=url, name=name, is_storage_typed=True), file)):
+    place = replace(given, storage=url, name=name, is_storage_typed=True)
+    if needs_file and (joined := join_study(place, file, system, only)):
         study, found, _ = joined
         if change := note_change(study, found):
             say(change)

@@ -50,6 +50,7 @@ def confirm(
     name: options.StudyName = "",
     file: options.StudyFilePath = None,
     data: options.Data = None,
+    encoder: options.Encoder = None,
     models: options.Models = Path("models"),
     only: options.Only = None,
     executor: options.Executor = "inline",
@@ -58,6 +59,7 @@ def confirm(
     lease: options.Lease = "60s",
     idle: options.Idle = "",
     longest: options.Longest = "",
+    allow_gpu: options.AllowGPU = False,
     json: options.OutcomeAsJSON = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -81,10 +83,11 @@ def confirm(
     )
     if later:
         _queue_only(given, file, wish, json=json)
-    elif joined := join_study(given, file):
+        return
+    system = given_options(SystemOptions, context)
+    if joined := join_study(given, file, system, execution.only):
         resume_file(joined, given, execution, named=file, json=json, detail=detail, confirming=wish)
     else:
-        system = given_options(SystemOptions, context)
         resume_system(system, given, execution, json=json, detail=detail, confirming=wish)
 
 
@@ -104,10 +107,15 @@ def _queue_only(given: StudyOptions, file: Path | None, wish: Confirming, *, jso
     from flexibo.cli._advice import StudyPlace
     from flexibo.cli._run_file import join_study
     from flexibo.cli._storage import load_study, storage_url
+    from flexibo.cli._system_file import chosen_storage
     from flexibo.cli._text import print_json, squeezed
     from flexibo.cli.enqueue import LEASE_SECONDS, next_line, queued_facts, queued_line
+    from flexibo.studyfile import StudyFile, SystemFile, read_any_file
 
-    joined = join_study(given, file) if file is not None else None
+    read = None if file is None else read_any_file(file)
+    if isinstance(read, SystemFile):  # nothing is measured, so the system is not built
+        given = replace(given, storage=chosen_storage(read, given), name=given.name or read.name)
+    joined = join_study(given, file) if isinstance(read, StudyFile) else None
     lease = given.lease_seconds or LEASE_SECONDS
     study = joined[0] if joined else load_study(storage_url(given.storage), given.name, lease=lease)
     with study:

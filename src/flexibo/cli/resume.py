@@ -32,6 +32,7 @@ def resume(
     lease: options.Lease = "60s",
     idle: options.Idle = "",
     longest: options.Longest = "",
+    allow_gpu: options.AllowGPU = False,
     json: options.OutcomeAsJSON = False,
     no_try: Annotated[
         bool, typer.Option("--no-try", help="Do not try objectives of a study file first that have no value yet.")
@@ -49,7 +50,8 @@ def resume(
 
     given, execution = given_options(StudyOptions, context), given_options(ExecutionOptions, context)
     detail, tries = chosen_detail(quiet=quiet, verbose=verbose), Tries.NO if no_try else Tries.FIRST
-    if joined := join_study(given, file):
+    system = given_options(SystemOptions, context)
+    if joined := join_study(given, file, system, execution.only):
         resume_file(joined, given, execution, named=file, json=json, detail=detail, tries=tries)
     else:
-        resume_system(given_options(SystemOptions, context), given, execution, json=json, detail=detail)
+        resume_system(system, given, execution, json=json, detail=detail)

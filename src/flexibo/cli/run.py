@@ -75,6 +75,9 @@ Try = Annotated[
     ),
 ]
 
+_REPLAYED = "for measuring, and --recorded measures nothing"
+_REPLAYED_BY_FILE = "for measuring, and recorded: true measures nothing"
+
 
 def run(
     context: typer.Context,
@@ -94,6 +97,7 @@ def run(
     meter: options.Meter = "auto",
     estimate: options.Estimate = None,
     knobs: options.Knobs = None,
+    allow_gpu: options.AllowGPU = False,
     objectives: options.ExtraObjectives = None,
     recorded: options.Recorded = False,
     method: Method = "flexibo",
@@ -123,12 +127,36 @@ def run(
     """
     from flexibo.cli._run_file import is_study_file, run_file
     from flexibo.cli._run_system import run_system
+    from flexibo.cli._system_file import with_system
+    from flexibo.studyfile import SystemFile, read_any_file
 
     given, execution = given_options(StudyOptions, context), given_options(ExecutionOptions, context)
+    typed_system = given_options(SystemOptions, context)
     detail, tries = chosen_detail(quiet=quiet, verbose=verbose), chosen_tries(try_, dry_run=dry_run)
     if is_study_file(what):
-        _refuse_system_options(context, f"is for systems, and {what} is a study file; leave it out.")
-        run_file(Path(what), given, execution, out=out, json=json, dry_run=dry_run, detail=detail, tries=tries, yes=yes)
+        path = Path(what)
+        file = read_any_file(path)
+        if isinstance(file, SystemFile):
+            if recorded or file.about.get("recorded"):
+                why = _REPLAYED if recorded else _REPLAYED_BY_FILE
+                _refuse_system_options(context, why, allowed=("recorded", "objectives"))
+            file = with_system(file, typed_system, given, execution.only)
+        else:
+            _refuse_system_options(context, f"for systems, and {what} is a study file without one")
+        again = _typed_system_options(context)
+        run_file(
+            path,
+            file,
+            given,
+            execution,
+            out=out,
+            json=json,
+            dry_run=dry_run,
+            detail=detail,
+            tries=tries,
+            yes=yes,
+            system=again,
+        )
         return
     if dry_run:
         raise InvalidValueError(f"--dry-run is for study files, and {what!r} is not one; leave it out.")
@@ -136,14 +164,27 @@ def run(
         flag = "--try" if try_ else "--no-try"
         raise InvalidValueError(f"{flag} is for study files, and {what!r} is not one; leave it out.")
     if recorded:
-        why = "says how to measure, and --recorded measures nothing; leave one of them out."
-        _refuse_system_options(context, why, allowed=("recorded", "objectives"))
-    run_system(what, given_options(SystemOptions, context), given, execution, out=out, json=json, detail=detail)
+        _refuse_system_options(context, _REPLAYED, allowed=("recorded", "objectives"))
+    run_system(what, typed_system, given, execution, out=out, json=json, detail=detail)
+
+
+def _typed_system_options(context: typer.Context) -> dict[str, object]:
+    """The options of systems that were typed, as they are typed again."""
+    found = [parameter for parameter in context.command.params if _is_for_systems(parameter)]
+    return {one.opts[0]: context.params[str(one.name)] for one in found if is_typed(context, str(one.name))}
+
+
+def _is_for_systems(parameter: object) -> bool:
+    return getattr(parameter, "rich_help_panel", None) == FOR_SYSTEMS
 
 
 def _refuse_system_options(context: typer.Context, why: str, *, allowed: Collection[str] = ()) -> None:
-    """Refuse typed options of systems, except the allowed ones."""
-    for parameter in context.command.params:
-        is_for_systems = getattr(parameter, "rich_help_panel", None) == FOR_SYSTEMS
-        if is_for_systems and parameter.name not in allowed and is_typed(context, str(parameter.name)):
-            raise InvalidValueError(f"{parameter.opts[0]} {why}")
+    """Refuse typed options of systems, all at once, except the allowed ones."""
+    refused = [
+        parameter.opts[0]
+        for parameter in context.command.params
+        if _is_for_systems(parameter) and parameter.name not in allowed and is_typed(context, str(parameter.name))
+    ]
+    if refused:
+        verb, it = ("is", "it") if len(refused) == 1 else ("are", "them")
+        raise InvalidValueError(f"{', '.join(refused)} {verb} {why}; leave {it} out.")

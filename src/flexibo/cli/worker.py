@@ -55,6 +55,7 @@ def worker(
     estimate: options.Estimate = None,
     lease: options.Lease = "60s",
     longest: options.Longest = "",
+    allow_gpu: options.AllowGPU = False,
     checkpoints: Annotated[
         str,
         typer.Option(help="The folder for checkpoints of objectives with steps, if all machines share one."),
@@ -73,7 +74,10 @@ def worker(
     here, patience = parsed_resources(resources or []), parsed_seconds(idle, "--idle")
     needs_file = not (system or functions)
     may_be_silent = parsed_seconds(lease, "--lease")
-    study, found, place = _work.find_study(given, file, needs_file=needs_file, lease=may_be_silent, patience=patience)
-    objectives = _work.chosen_objectives(study, parsed_names(only or []), here, found, place)
+    mine = parsed_names(only or [])
+    study, found, place = _work.find_study(
+        given, file, typed_system, mine, needs_file=needs_file, lease=may_be_silent, patience=patience
+    )
+    objectives = _work.chosen_objectives(study, mine, here, found, place)
     measures = _work.chosen_functions(study, objectives, typed_system, system=system, functions=functions, file=found)
     _work.work(study, measures, idle=patience)

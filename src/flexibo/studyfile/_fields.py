@@ -133,7 +133,7 @@ class Fields:
             value = item.value if isinstance(item, YamlScalar) else None
             if not isinstance(value, str):
                 if value is not None or not isinstance(item, YamlScalar) or not item.text:
-                    self.mistakes.add(item.place, f"{shown(item)} in {key}{self.of} is not the name of an {what}.")
+                    self.mistakes.add(item.place, f"{shown(item)} in {key}{self.of} is not the name of {_a(what)}.")
             elif known is not None and value not in known:
                 self.mistakes.add(item.place, f"Unknown {what} {value!r} in {key}{self.of}{nearest(value, known)}")
             elif value in found:
@@ -171,6 +171,10 @@ class Fields:
             self.note(key, f"{key}{self.of} has no value; it must be {expected}, or be left out.")
         else:
             self.mistakes.add(node.place, f"{key}{self.of} is {shown(node)}; it must be {expected}.")
+
+
+def _a(noun: str) -> str:
+    return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun}"
 
 
 def is_number(value: object) -> bool:

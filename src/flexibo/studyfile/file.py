@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -26,11 +26,12 @@ from flexibo.studyfile._executor import ExecutorChoice, executor_of
 from flexibo.studyfile._fields import Fields
 from flexibo.studyfile._objectives import FileContext, check_manual, objectives_of
 from flexibo.studyfile._options import knob_names, space_of
+from flexibo.studyfile._places import KnownSource, function_of, known_of, storage_of
 from flexibo.studyfile._settings import check_whole, cost_of, initial_of, settings_of
 from flexibo.studyfile._trackers import TrackerChoice, trackers_of
-from flexibo.studyfile._yaml_nodes import MOST_BYTES, YamlList, YamlMapping, YamlScalar, nodes_of
+from flexibo.studyfile._yaml_nodes import MOST_BYTES, YamlMapping, YamlScalar, nodes_of
 from flexibo.studyfile.command import Command
-from flexibo.studyfile.functions import Function, found
+from flexibo.studyfile.functions import Function
 from flexibo.studyfile.machine_settings import NO_SETTINGS, MachineSettings, ends_or_values
 from flexibo.studyfile.mistakes import Mistakes, Position, StudyFileError, nearest
 from flexibo.studyfile.template import Template, variable
@@ -40,6 +41,9 @@ KEYS = (
     *("n_initial", "initial_designs", "stop", "executor", "logs", "lease", "candidates", "delta", "surrogate", "cost"),
     *("trackers", "defaults", "known", "knobs", "board", "checkpoints"),
 )
+SYSTEM = "system"
+OF_SYSTEMS = ("recorded", "size", "dataset", "platform", "epochs", "encoder", "augment", "estimate")
+"""Keys that only files with a system have, as far as their names leave no doubt of that."""
 SUFFIXES = (".yaml", ".yml")
 
 
@@ -54,11 +58,12 @@ class FileText:
 
 
 @dataclass(frozen=True, slots=True)
-class KnownSource:
-    """Where results are known from: a table, or a study of a database."""
+class MeasuredSystem:
+    """The system that the study of a file optimises, if the file names one instead of options and objectives."""
 
-    place: str  # a file, absolute, or a database URL
-    study: str = ""
+    shown: str  # how its objectives are measured, for people
+    origin: Mapping[str, Any]  # what is stored to build it again; no paths
+    notes: tuple[str, ...] = ()  # how it is measured on this machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +86,7 @@ class StudyFile:
     knobs: MachineSettings = NO_SETTINGS  # the options that are settings of the machine
     board: BoardChoice | None = None  # a machine that measures for us; the knobs are its settings then
     meters: Mapping[str, str] = field(default_factory=dict)  # what each metered objective is read from here
+    system: MeasuredSystem | None = None  # where the options, the objectives and the functions are those of a system
 
     @property
     def path(self) -> Path:
@@ -101,7 +107,8 @@ class StudyFile:
         """
         unit = {"cost_unit": "s"} if self.budget_is_duration else {"cost_unit": ""} if self.by_hand else {}
         meters = {"meters": dict(self.meters)} if self.meters else {}
-        return {"study_file": str(self.path), "sha256": self.source.digest, **unit, **meters}
+        system = {} if self.system is None else dict(self.system.origin)
+        return {**system, "study_file": str(self.path), "sha256": self.source.digest, **unit, **meters}
 
     @property
     def metered(self) -> tuple[str, ...]:
@@ -294,9 +301,16 @@ def study_file_of(source: FileText, *, imports: bool = True) -> StudyFile:
         mistakes.add(root.place, "A study file is a mapping of keys to values, such as name: first; see flexibo init.")
         raise mistakes.error()
     fields = Fields(YamlMapping(root.entries, Position(1, 1)), mistakes)
-    fields.check_keys(KEYS)
+    if fields.has(SYSTEM):
+        raise StudyFileError(
+            f"{source.shown} is the study of a system, which only the command line runs: flexibo run {source.shown}"
+        )
+    for key in OF_SYSTEMS:
+        if fields.has(key):
+            fields.note(key, f"{key} is for the study of a system; name one, as in system: lenet, or leave {key} out.")
+    fields.check_keys((*KEYS, SYSTEM, *OF_SYSTEMS))
     folder = source.path.parent
-    rule = _function(fields, "valid", folder)
+    rule = function_of(fields, "valid", folder)
     space = space_of(fields, folder, rule)
     logs = fields.text("logs")
     knobs = MachineSettings(knob_names(fields))
@@ -309,13 +323,13 @@ def study_file_of(source: FileText, *, imports: bool = True) -> StudyFile:
     settings = settings_of(fields, objectives)
     if (checkpoints := fields.text("checkpoints")) is not None:
         settings["checkpoints"] = str(folder / Path(checkpoints).expanduser())
-    settings |= initial_of(fields, space) | cost_of(fields, lambda: _function(fields, "cost", folder))
+    settings |= initial_of(fields, space) | cost_of(fields, lambda: function_of(fields, "cost", folder))
     defaults = _defaults(fields, _option_names(fields, space))
-    known = _known(fields, folder)
+    known = known_of(fields, folder)
     check_manual(fields)
     executor = executor_of(fields, list(measures) or [objective.name for objective in objectives], folder)
     executor = _one_reading_at_a_time(executor, measures)
-    storage = _storage(fields, name, folder)
+    storage = storage_of(fields, name, folder)
     trackers = trackers_of(fields, folder)
     if space is None or mistakes.found:
         raise mistakes.error()
@@ -379,66 +393,6 @@ def _defaults(fields: Fields, options: tuple[str, ...]) -> dict[str, Any]:
         else:
             inner.note(entry.key, f"{entry.key} of defaults is not a value; give one such as 1.")
     return found
-
-
-def _known(fields: Fields, folder: Path) -> tuple[KnownSource, ...]:
-    """The sources of known results: a file, a mapping with a storage and a study, or a list of these."""
-    node = fields.table.get("known")
-    if node is None:
-        return ()
-    found = []
-    for item in node.items if isinstance(node, YamlList) else (node,):
-        if isinstance(item, YamlMapping):
-            inner = Fields(item, fields.mistakes, " of known")
-            inner.check_keys(("study", "storage"))
-            place, study = inner.text("storage"), inner.text("study") or ""
-        else:
-            place, study = (item.value if isinstance(item, YamlScalar) else None), ""
-        if not isinstance(place, str) or not place.strip():
-            fields.note("known", "known must be a file such as old.csv, or {storage: old.db, study: NAME}.")
-            continue
-        scheme, sign, rest = place.partition("://")
-        if not sign:
-            place = str(folder / Path(place).expanduser())
-        elif scheme.startswith("sqlite") and rest[:1] == "/" and rest[1:2] not in ("/", "~", ""):
-            place = f"{scheme}:///{folder / rest[1:]}"
-        found.append(KnownSource(place, study))
-    return tuple(found)
-
-
-def _function(fields: Fields, key: str, folder: Path) -> Callable[..., Any] | None:
-    place = fields.text(key)
-    if place is None:
-        return None
-    try:
-        return found(place, str(folder))
-    except ValueError as error:
-        fields.note(key, f"{key}: {error}")
-        return None
-
-
-def file_stem(name: str) -> str:
-    """What the files of a study are called, without their suffix.
-
-    >>> file_stem("nets, 2nd try")
-    'nets-2nd-try'
-    """
-    return re.sub(r"[^\w.-]+", "-", name).strip("-.") or "study"
-
-
-def _storage(fields: Fields, name: str, folder: Path) -> str:
-    """The database URL; a SQLite file is beside the study file unless its path is absolute."""
-    url = fields.text("storage")
-    if url is None:
-        return f"sqlite:///{folder / file_stem(name)}.db"
-    scheme, sign, rest = url.partition("://")
-    if not sign:
-        fields.note(
-            "storage", "storage is not a URL; give one such as sqlite:///study.db or postgresql://me@host/studies."
-        )
-        return url
-    is_relative = scheme.startswith("sqlite") and rest[:1] == "/" and rest[1:2] not in ("/", "~", "")
-    return f"{scheme}:///{folder / rest[1:]}" if is_relative else url
 
 
 def dependence_hints(file: StudyFile) -> list[str]:

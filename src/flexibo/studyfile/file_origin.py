@@ -39,8 +39,9 @@ from typing import Any
 
 from flexibo._internal.text import printable_line
 from flexibo.studyfile._yaml_nodes import Node, YamlList, YamlMapping, YamlScalar, nodes_of
-from flexibo.studyfile.file import StudyFile, read_file_text, study_file_of
+from flexibo.studyfile.file import StudyFile, read_file_text
 from flexibo.studyfile.mistakes import Mistakes, StudyFileError
+from flexibo.studyfile.system_file import SystemFile, any_file_of
 
 FUNCTION_KEYS = ("function", "valid", "cost")
 PROGRAM_WORD = re.compile(r"[^\s;&|()<>'\"`$={}]+")
@@ -60,7 +61,7 @@ def is_from_file(origin: Mapping[str, Any]) -> bool:
     return isinstance(origin.get("study_file"), str) and isinstance(origin.get("sha256"), str)
 
 
-def stored_file(origin: Mapping[str, Any], study: str) -> StudyFile:
+def stored_file(origin: Mapping[str, Any], study: str) -> StudyFile | SystemFile:
     """The study file that the origin of a stored study names, if it may be trusted."""
     path = Path(str(origin["study_file"]))
     shown = printable_line(path)
@@ -87,7 +88,7 @@ def stored_file(origin: Mapping[str, Any], study: str) -> StudyFile:
             f"from which study {study!r} was created, are not run; check it, and if you trust it, name it",
             path,
         )
-    return study_file_of(source)
+    return any_file_of(source)
 
 
 def changed_file(origin: Mapping[str, Any]) -> Path | None:

@@ -27,10 +27,14 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
 
 
 class TestStudyFiles:
+    @pytest.mark.usefixtures("folder")
     def test_a_file_gets_what_was_typed_and_nothing_else(self, calls: list[tuple[Any, ...]]) -> None:
-        good("run", "mine.yaml", "--seed", "0", "--only", "a,b", "--out", "x.png", "--json")
+        good("run", "study.yaml", "--seed", "0", "--only", "a,b", "--out", "x.png", "--json")
         given = StudyOptions(seed=0), ExecutionOptions(only=("a", "b"))
-        assert calls == [(Path("mine.yaml"), *given, {"out": Path("x.png"), "json": True, **USUAL})]
+        [(path, file, *found, more)] = calls
+        assert (path, file.name) == (Path("study.yaml"), "toy")
+        assert tuple(found) == given
+        assert more == {"out": Path("x.png"), "json": True, "system": {}, **USUAL}
 
     @pytest.mark.usefixtures("folder")
     @pytest.mark.parametrize(
@@ -41,11 +45,12 @@ class TestStudyFiles:
         assert mentions(refusal("run", "study.yaml", *typed), typed[0], "systems", "study.yaml")
         assert not Path("toy.db").exists()
 
+    @pytest.mark.usefixtures("folder")
     def test_a_folder_of_data_that_the_environment_names_does_not_disturb_a_file(
         self, calls: list[tuple[Any, ...]]
     ) -> None:
-        good("run", "mine.yaml", env={"FLEXIBO_DATA": "."})
-        assert calls[0][:3] == (Path("mine.yaml"), StudyOptions(), ExecutionOptions())
+        good("run", "study.yaml", env={"FLEXIBO_DATA": "."})
+        assert calls[0][2:4] == (StudyOptions(), ExecutionOptions())
 
 
 class TestSystems:
@@ -73,6 +78,10 @@ class TestSystems:
         self, toy: System, typed: tuple[str, str]
     ) -> None:
         assert mentions(refusal("run", "toy", "--recorded", *typed), typed[0], "--recorded")
+
+    def test_all_that_is_refused_beside_a_recorded_table_is_named_at_once(self, toy: System) -> None:
+        refused = refusal("run", "toy", "--recorded", "--size", "tiny", "--data", ".", "--augment")
+        assert mentions(refused, "--data", "--size", "--augment are", "--recorded", "leave them out")
 
     def test_a_folder_of_data_that_the_environment_names_does_not_disturb_a_recorded_table(
         self, toy: System, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

@@ -244,6 +244,11 @@ class TestRunAndResume:
         assert not study.pending
 
 
+def test_the_error_alone_of_a_study_that_nobody_began_says_where_it_begins(mnist: Path) -> None:
+    refused = refusal("run", "lenet", "--data", mnist, "--only", "error_percent")
+    assert mentions(refused, "sqlite:///lenet.db", "begins where energy is measured", "--only energy_millijoules")
+
+
 def test_data_must_be_named_and_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("FLEXIBO_DATA", raising=False)
     for arguments, facts in (
