@@ -250,6 +250,16 @@ def _check_same_meter(origin: Mapping[str, Any], mine: Mapping[str, Any]) -> Non
         )
 
 
+def stored_number(origin: Mapping[str, Any], key: str) -> int | None:
+    """A stored whole number; None if it is missing, or no such number."""
+    return _stored(origin, key, int)
+
+
+def stored_texts(origin: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    """The texts of a stored list, without anything else that is in it."""
+    return tuple(_texts(origin, key))
+
+
 def _stored(origin: Mapping[str, Any], key: str, kind: type[Value]) -> Value | None:
     """A stored value of this type; None if it is missing or of another type, for others may have written it."""
     value = origin.get(key)

@@ -9,6 +9,8 @@ from flexibo._internal.numbers import format_number
 from flexibo.cli._text import counted
 from flexibo.results.chance import CHANCE
 
+MOST = 1e15  # larger numbers mean nothing here, and NaN is not smaller
+
 
 def made_sentence(origin: Mapping[str, Any]) -> str:
     """How a study began: its file, or the system with what decides its values; empty if a program made it.
@@ -17,6 +19,8 @@ def made_sentence(origin: Mapping[str, Any]) -> str:
     'Made by flexibo run: study file /home/ada/study.yaml.'
     >>> made_sentence({"system": "lenet-h200", "recorded": True})
     'Made by flexibo run: recorded table lenet-h200.'
+    >>> made_sentence({"system": "lenet", "size": "tiny", "limit": 1, "longest": float("inf"), "knobs": 3})
+    'Made by flexibo run: system lenet, size tiny, at most 1 training example.'
     """
     said = list(_parts(origin))
     return f"Made by flexibo run: {', '.join(said)}." if said else ""
@@ -53,4 +57,4 @@ def _parts(origin: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value == value
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MOST

@@ -12,6 +12,8 @@ from flexibo.cli._build_system import (
     build_system,
     check_same_system,
     recorded_table,
+    stored_number,
+    stored_texts,
     system_request,
 )
 from flexibo.cli._measure import leading_objectives
@@ -45,6 +47,8 @@ def with_system(
     """
     options, url, name = _options(file, typed), chosen_storage(file, given), given.name or file.name
     stored = study_copy(url, name).study if is_stored(url, name) else None
+    if only and not reads_energy(leading_objectives(stored.history, only) if stored is not None else only):
+        options = replace(options, platform=typed.platform)  # the written one is where energy is read
     built = _built(file, options, given, only, stored, resumes=resumes)
     system, origin = built.system, built.origin
     space, objectives = system.space, system.objectives
@@ -82,7 +86,7 @@ def _built(
 ) -> BuiltSystem:
     begun: Mapping[str, Any] = {} if stored is None else stored.history.origin
     if resumes and not options.objectives:
-        options = replace(options, objectives=tuple(map(str, begun.get("and") or ())))
+        options = replace(options, objectives=stored_texts(begun, "and"))
     if options.recorded or (resumes and begun.get("recorded")):
         return recorded_table(file.system, options.objectives)
     names = leading_objectives(stored.history, only) if stored is not None and only else only
@@ -93,7 +97,7 @@ def _built(
             f"flexibo run {file.source.shown} --only energy_millijoules, in a storage that both machines reach."
         )
     seed = file.settings["seed"] if given.seed is None else given.seed
-    seed = int(begun.get("seed") or 0) if begun else seed  # of the trainings
+    seed = (stored_number(begun, "seed") or 0) if begun else seed  # of the trainings
     budget = given.budget_seconds or (stored.budget if stored is not None else None) or file.settings["budget"]
     origin = begun if resumes else {}
     request = system_request(file.system, options, names, seed=seed, budget=budget, origin=origin)
