@@ -88,7 +88,8 @@ def _built(
     if resumes and not options.objectives:
         options = replace(options, objectives=stored_texts(begun, "and"))
     if options.recorded or (resumes and begun.get("recorded")):
-        return recorded_table(file.system, options.objectives)
+        as_trained = stored is not None and not begun.get(IN_PRECISION)
+        return recorded_table(file.system, options.objectives, as_trained=as_trained, study=stored)
     names = leading_objectives(stored.history, only) if stored is not None and only else only
     if stored is None and not reads_energy(names):
         raise InvalidValueError(

@@ -38,7 +38,8 @@ class ExperimentSize:
                 raise InvalidValueError(f"{name} is {getattr(self, name)}; it must be at least {least}.")
 
     def __str__(self) -> str:
-        return f"{self.repeats} repeats, {self.n_initial} initial designs, {self.iterations} iterations"
+        repeats = f"{self.repeats} repeat{'' if self.repeats == 1 else 's'}"
+        return f"{repeats}, {self.n_initial} initial designs, {self.iterations} iterations"
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,19 @@ class TestReplays:
         good("resume", "--budget", "100s")
         assert Study.load("sqlite:///lenet.db").spent > 80
 
+    def test_what_a_replay_has_trained_is_known_when_it_goes_on(
+        self, toy: System, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        told = []
+        monkeypatch.setattr(
+            "flexibo.cli._build_system.recorded_system", lambda name, **how: told.append([*how["trained"]]) or toy
+        )
+        FILE.write_text(REPLAYED)
+        good("run", FILE)
+        assert told[-1] == [], "nothing was trained before"
+        good("resume", "--budget", "100s")
+        assert told[-1]
+
     def test_a_file_may_give_a_larger_budget_but_no_other_table(
         self, toy: System, monkeypatch: pytest.MonkeyPatch
     ) -> None:
