@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import product
+from statistics import fmean, geometric_mean
 
 from flexibo.experiments.claims import Claim, ResultTable, claim_best
 from flexibo.experiments.measures import (
@@ -42,19 +43,45 @@ IDLE_NOTE = (
     "† The cost is too small for one iteration in some repeats: these have the error of the initial designs, which is "
     "not a result of the method."
 )
+ERROR_HEADINGS = ("method", "after all iterations", "at equal log cost", "at equal real cost")
+LEAST_ERROR = 1e-3
+"""Smaller errors count as this in geometric means, as in comparisons."""
 EXTRA_NOTE = "* Not one of the paper's methods."
 
 
 def standings_tables(repeats: Sequence[Repeat], *, extra: Sequence[str] = ()) -> tuple[ResultTable, ...]:
-    """Tables of each problem: errors at equal cost, and designs in the target region; `extra` methods have a mark."""
+    """Tables of each problem: errors at equal cost, and designs in the target region; `extra` methods have a mark.
+
+    Where there are several problems, the errors over all of them come first.
+    """
     ends = {axis.name: limits(repeats, axis, extra=extra) for axis in AXES}
     tables = []
+    if len(problems_of(repeats)) > 1:
+        tables += [_overall(repeats, ends, extra, confirmed=confirmed) for confirmed in measures_of(repeats)]
     for problem in problems_of(repeats):
         own = of_problem(repeats, problem)
         places = {axis: ends[axis.name][problem] for axis in AXES}
         tables += [_errors(own, places, extra, confirmed=confirmed) for confirmed in measures_of(repeats)]
         tables.append(_targets(own, places, extra))
     return tuple(tables)
+
+
+def _overall(
+    repeats: Sequence[Repeat], ends: Mapping[str, Mapping[str, float]], extra: Sequence[str], *, confirmed: bool
+) -> ResultTable:
+    """The geometric means over all problems of the errors that the tables of these problems show."""
+
+    def mean(method: str, axis: CostAxis) -> str:
+        errors = [
+            fmean(values_of(repeats, problem, method, error_at(axis, ends[axis.name][problem], confirmed=confirmed)))
+            for problem in problems_of(repeats)
+        ]
+        return f"{geometric_mean([max(error, LEAST_ERROR) for error in errors]):.3g}"
+
+    rows = [(marked(method, extra), *(mean(method, axis) for axis in AXES)) for method in methods_of(repeats)]
+    what = "confirmed hypervolume error" if confirmed else "hypervolume error"
+    title = f"All {len(problems_of(repeats))} problems: {what}, the geometric mean of the problems' means"
+    return ResultTable(title, ERROR_HEADINGS, tuple(rows), note=extra_note(repeats, extra))
 
 
 def _errors(
@@ -70,11 +97,11 @@ def _errors(
             measure = error_at(axis, limit, confirmed=confirmed)
             cells.append(shown(values_of(repeats, problem, method, measure)) + mark)
         rows.append((marked(method, extra), *cells))
-    headings = ("method", "after all iterations", "at equal log cost", "at equal real cost")
     what = "confirmed hypervolume error" if confirmed else "hypervolume error"
     title = f"{problem}: {what} (the share of the true front's that is missed)"
     note = IDLE_NOTE if any(IDLE in cell for row in rows for cell in row) else ""
-    return ResultTable(title, headings, tuple(rows), note=" ".join(filter(None, (extra_note(repeats, extra), note))))
+    notes = " ".join(filter(None, (extra_note(repeats, extra), note)))
+    return ResultTable(title, ERROR_HEADINGS, tuple(rows), note=notes)
 
 
 def _targets(repeats: Sequence[Repeat], places: Mapping[CostAxis, float], extra: Sequence[str]) -> ResultTable:

@@ -23,10 +23,20 @@ def rows(repeats: list, which: int, **given: object) -> dict[str, tuple[str, ...
 
 def test_every_problem_has_a_table_of_errors_and_one_of_designs() -> None:
     repeats = [*twice(OURS, [1, 0.2], problem="p"), *twice(OURS, [1, 0.3], problem="q")]
-    tables = standings_tables(repeats)
+    _, *tables = standings_tables(repeats)
     assert [table.title.partition(":")[0] for table in tables] == ["p", "p", "q", "q"]
     assert [table.rows[0][1] for table in tables[::2]] == ["0.2", "0.3"]
     assert "(s)" in tables[1].headings[-1]
+
+
+def test_the_errors_over_several_problems_come_first_and_are_geometric_means() -> None:
+    ours = [*twice(OURS, [1, 0.2], problem="p"), *twice(OURS, [1, 0.8], problem="q")]
+    theirs = [*twice("pal", [1, 0.0], problem="p"), *twice("pal", [1, 0.1], problem="q")]
+    first = standings_tables([*ours, *theirs])[0]
+    assert first.title.startswith("All 2 problems: hypervolume error")
+    assert [row[:2] for row in first.rows] == [(OURS, "0.4"), ("pal", "0.01")], "an error of 0 counts as 0.001"
+    only = [repeat for repeat in [*ours, *theirs] if repeat.problem == "p"]
+    assert "All" not in standings_tables(only)[0].title
 
 
 def test_errors_are_shown_after_all_iterations_and_at_both_equal_costs() -> None:
