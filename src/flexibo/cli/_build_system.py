@@ -93,6 +93,7 @@ def system_request(
         estimate_watts=options.estimate or _number(origin, "estimate"),
         knobs=options.knobs or tuple(_texts(origin, "knobs")),
         allow_gpu=options.allow_gpu,
+        cool_celsius=options.cool,
         seed=_stored(origin, "seed", int) or seed,
         objectives=tuple(only),
         longest_seconds=options.longest_seconds or _number(origin, "longest"),

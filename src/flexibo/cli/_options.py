@@ -195,6 +195,10 @@ Knobs = Annotated[
     list[str] | None, _for_systems(help="Machine settings to tune too ('flexibo knobs list'), or all. None by default.")
 ]
 AllowGPU = Annotated[bool, _for_systems("--allow-gpu", help="Allow knobs of NVIDIA GPUs: clocks and the power limit.")]
+Cool = Annotated[
+    float | None,
+    _for_systems("--cool", help="Wait before each reading until the machine is at most this warm, in Celsius."),
+]
 ExtraObjectives = Annotated[
     list[str] | None, _for_systems("--and", help="Objectives besides error and energy: latency_ms, power_watts.")
 ]
@@ -321,6 +325,7 @@ class SystemOptions:
     recorded: bool = False
     longest: str = ""
     allow_gpu: bool = False
+    cool: float | None = None
     is_data_typed: bool = False
 
     def __post_init__(self) -> None:

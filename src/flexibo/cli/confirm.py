@@ -60,6 +60,7 @@ def confirm(
     idle: options.Idle = "",
     longest: options.Longest = "",
     allow_gpu: options.AllowGPU = False,
+    cool: options.Cool = None,
     json: options.OutcomeAsJSON = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,

@@ -54,6 +54,9 @@ def record(
     allow_gpu: Annotated[
         bool, typer.Option("--allow-gpu", help="Allow knobs of NVIDIA GPUs: clocks and the power limit.")
     ] = False,
+    cool: Annotated[
+        float | None, typer.Option(help="Wait before each reading until the machine is at most this warm, in Celsius.")
+    ] = None,
     window: Annotated[
         float, typer.Option(min=0.1, help="The minimum duration of a reading in seconds, after its warm-up.")
     ] = 2.0,
@@ -102,6 +105,7 @@ def record(
         meter=meter,
         knobs=tuple(parsed_names(knobs or [])),
         allow_gpu=allow_gpu,
+        cool_celsius=cool,
         seed=seed,
     )
     grid = RecordingGrid(networks, deployments, again, window, largest_values(at_most or ()), wanted_values(only or ()))

@@ -33,6 +33,7 @@ def resume(
     idle: options.Idle = "",
     longest: options.Longest = "",
     allow_gpu: options.AllowGPU = False,
+    cool: options.Cool = None,
     json: options.OutcomeAsJSON = False,
     no_try: Annotated[
         bool, typer.Option("--no-try", help="Do not try objectives of a study file first that have no value yet.")

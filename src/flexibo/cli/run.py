@@ -98,6 +98,7 @@ def run(
     estimate: options.Estimate = None,
     knobs: options.Knobs = None,
     allow_gpu: options.AllowGPU = False,
+    cool: options.Cool = None,
     objectives: options.ExtraObjectives = None,
     recorded: options.Recorded = False,
     method: Method = "flexibo",

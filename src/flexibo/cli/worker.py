@@ -56,6 +56,7 @@ def worker(
     lease: options.Lease = "60s",
     longest: options.Longest = "",
     allow_gpu: options.AllowGPU = False,
+    cool: options.Cool = None,
     checkpoints: Annotated[
         str,
         typer.Option(help="The folder for checkpoints of objectives with steps, if all machines share one."),

@@ -27,6 +27,9 @@ POLICIES = {1: "temperature", 0: "power limit"}  # NVML_PERF_POLICY_THERMAL, NVM
 LOOK_SECONDS = 1.0  # the time between two looks at the temperature
 
 
+NO_TEMPERATURE = "No temperature of a processor or GPU can be read here; do not ask to wait for one."
+
+
 class TooHotError(MeterError):
     """The machine did not cool down in time, or its temperature cannot be read."""
 
@@ -120,6 +123,14 @@ def risen(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, 
     return {what: after[what] - before[what] for what in before if after.get(what, 0.0) > before[what]}
 
 
+def check_celsius(celsius: float, thermals: Thermals | None = None) -> None:
+    """Refuse a temperature that is no possible one to wait for, or, where a machine is given, that cannot be read."""
+    if not (math.isfinite(celsius) and -50 <= celsius <= 150):
+        raise InvalidValueError(f"The temperature to wait for is {celsius!r} degrees; it must be from -50 to 150.")
+    if thermals is not None and thermals.hottest() is None:
+        raise TooHotError(NO_TEMPERATURE)
+
+
 def cool_down(
     hottest: Callable[[], Temperature | None],
     celsius: float,
@@ -134,15 +145,14 @@ def cool_down(
         InvalidValueError: The temperature or the limit is no possible number.
         TooHotError: It is warmer after the limit, or no temperature can be read.
     """
-    if not (math.isfinite(celsius) and -50 <= celsius <= 150):
-        raise InvalidValueError(f"The temperature to wait for is {celsius!r} degrees; it must be from -50 to 150.")
+    check_celsius(celsius)
     if not (math.isfinite(limit_seconds) and limit_seconds > 0):
         raise InvalidValueError(f"The limit is {limit_seconds!r} s; it must be a positive number.")
     begin = clock()
     while True:
         now = hottest()
         if now is None:
-            raise TooHotError("No temperature of a processor or GPU can be read here; do not ask to wait for one.")
+            raise TooHotError(NO_TEMPERATURE)
         if now.celsius <= celsius:
             return clock() - begin
         if clock() - begin >= limit_seconds:

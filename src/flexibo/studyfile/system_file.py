@@ -28,7 +28,7 @@ from flexibo.systems.sizes import SIZES
 RECORDED, AND, KNOBS = "recorded", "and", "knobs"
 HOW_TO_MEASURE = (
     *("size", "dataset", "data", "limit", "epochs", "encoder", "augment", "models", "platform", "meter", "estimate"),
-    *("longest", KNOBS, "allow_gpu"),
+    *("longest", KNOBS, "allow_gpu", "cool"),
 )
 """Keys that a replayed table has no use for."""
 SYSTEM_KEYS = (SYSTEM, RECORDED, AND, *HOW_TO_MEASURE)
@@ -154,6 +154,7 @@ def _about(fields: Fields, folder: Path) -> dict[str, Any]:
         "longest": fields.duration("longest"),
         KNOBS: _knobs(fields),
         "allow_gpu": fields.flag("allow_gpu"),
+        "cool": fields.number("cool"),
     }
     for key in ("data", "encoder", "models"):
         place = fields.text(key)

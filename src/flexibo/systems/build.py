@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from flexibo.errors import InvalidValueError, MissingExtraError, missing_extra, unknown_name
 from flexibo.hardware import EnergyMeter, EstimatedMeter, MeterError, open_meter
 from flexibo.hardware.knobs import Journal, Knob, check_free, default_path, state
+from flexibo.hardware.thermals import Thermals, check_celsius
 from flexibo.systems.catalogue import PaperSystem, find_system
 from flexibo.systems.data.base import AnyDataset
 from flexibo.systems.platforms import Platform, find_platform
@@ -39,6 +40,7 @@ class SystemRequest:
     estimate_watts: float | None = None  # estimate the energy from this power instead of measuring it; None measures it
     knobs: tuple[str, ...] = ()  # the settings of the machine that are options; ``("all",)``: all that can be set
     allow_gpu: bool = False  # whether clocks and power limits of NVIDIA GPUs may be among them
+    cool_celsius: float | None = None  # a reading waits until the machine is at most this warm; None: it does not wait
     seed: int = 0  # the seed of everything random
     longest_seconds: float | None = None  # what would take longer is not started; None: the platform's limit; inf: none
     budget_seconds: float | None = None  # of the study; the platform's limit is raised to at least a quarter of it
@@ -64,15 +66,15 @@ def build_runner(request: SystemRequest) -> NetworkRunner:
     _check_device(platform)
     meter = _meter(platform, request) if reads else NoMeter()
     knobs = _knobs(platform, request.knobs) if reads else ()
+    cool = _celsius(platform, request) if reads else None
     task = task_of(system, _dataset(system, request), epochs=request.epochs, size=request.size, encoder=request.encoder)
     task = augmented(system, task) if request.augment else task
     journal = Journal(default_path(os.environ, Path.home()), roots=platform.machine.roots)
     store = ModelStore(request.models) if request.models is not None and trains(request.objectives) else None
     if knobs:
         check_free(journal, machine=platform.machine)
-    return NetworkRunner(
-        system, task, platform, store, meter, journal, knobs, request.seed, _longest(platform, request)
-    )
+    longest = _longest(platform, request)
+    return NetworkRunner(system, task, platform, store, meter, journal, knobs, request.seed, longest, cool_celsius=cool)
 
 
 def _longest(platform: Platform, request: SystemRequest) -> float | None:
@@ -82,6 +84,14 @@ def _longest(platform: Platform, request: SystemRequest) -> float | None:
         is_tiny = request.size == "tiny"  # a quick test has no use for ten repeats of a large batch
         longest = TINY_SECONDS if is_tiny else max(platform.longest_seconds, (request.budget_seconds or 0.0) / 4)
     return _limit(longest)
+
+
+def _celsius(platform: Platform, request: SystemRequest) -> float | None:
+    """The temperature that readings wait for, if any; an error if it is no possible one or none can be read."""
+    if request.cool_celsius is not None:
+        with Thermals(platform.machine.roots.sys) as thermals:
+            check_celsius(request.cool_celsius, thermals)
+    return request.cool_celsius
 
 
 def _limit(longest: float | None) -> float | None:

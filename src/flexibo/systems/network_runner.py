@@ -16,6 +16,7 @@ from flexibo.errors import DesignError, MachineError
 from flexibo.hardware import EnergyMeter
 from flexibo.hardware.knobs import Journal, Knob, settings
 from flexibo.hardware.reading import EnergyReading, measure
+from flexibo.hardware.thermals import Thermals, cool_down
 from flexibo.systems.catalogue import PaperSystem
 from flexibo.systems.platforms import Platform, deployed
 from flexibo.systems.platforms.base import batch_of
@@ -45,6 +46,7 @@ class NetworkRunner:
     seed: int = 0  # the seed of initial weights and training
     longest_seconds: float | None = None  # the time limit of an evaluation; None: no limit
     window_seconds: float = QUICK_SECONDS  # the length of a recorded reading, all windows together
+    cool_celsius: float | None = None  # a reading waits until the machine is at most this warm; None: it does not wait
     clock: Callable[[], float] = time.perf_counter  # of tests in a deployment's precision, and of failures
     _warm: set[int] = field(default_factory=set, init=False, repr=False, compare=False)  # processes that have begun
 
@@ -201,6 +203,7 @@ class NetworkRunner:
                 model = self.task.build(self._of_network(design))
             inputs = partial(self.task.inputs, self._of_network(design))
             with self.platform.serving(model, inputs, design) as ready:
+                self._cool()
                 return measure(
                     ready.run,
                     self.meter,
@@ -212,6 +215,12 @@ class NetworkRunner:
                     limit_seconds=self.longest_seconds,
                     synchronise=ready.synchronise,
                 )
+
+    def _cool(self) -> None:
+        """Wait until the machine is cool enough for a reading, if that is asked for; the wait is not charged."""
+        if self.cool_celsius is not None:
+            with Thermals(self.platform.machine.roots.sys) as thermals:
+                cool_down(thermals.hottest, self.cool_celsius)
 
     def _check_reading(self, design: Design, longest_seconds: float) -> None:
         import torch

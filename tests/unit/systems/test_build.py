@@ -68,6 +68,16 @@ class TestBuilding:
         with pytest.raises(MeterError, match=r"^No meter\.$"):
             build_runner(SystemRequest("lenet", tmp_path, platform="linux-cpu"))
 
+    def test_a_temperature_to_wait_for_that_cannot_be_or_cannot_be_read(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        request = SystemRequest("lenet", tmp_path, platform="linux-cpu", estimate_watts=10, cool_celsius=999)
+        with pytest.raises(InvalidValueError, match=r"999 degrees; it must be from -50 to 150"):
+            build_runner(request)
+        monkeypatch.setattr("flexibo.hardware.Thermals.hottest", lambda self: None)
+        with pytest.raises(MeterError, match="No temperature"):
+            build_runner(replace(request, cool_celsius=60))
+
     def test_data_is_missing(self, tmp_path: Path) -> None:
         with pytest.raises(MissingDataError, match="fashion-mnist"):
             build_runner(SystemRequest("lenet", tmp_path, platform="linux-cpu", estimate_watts=10))

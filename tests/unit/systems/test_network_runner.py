@@ -7,14 +7,18 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.hardware.fake_sensors import make_chip
 
 from flexibo import Objective, Study
 from flexibo.errors import DesignError, MachineError
 from flexibo.executors.measure import measured
+from flexibo.hardware import cool_down
+from flexibo.hardware.knobs import LinuxMachine, Roots
 from flexibo.systems import _expected_time
 from flexibo.systems.build import task_of
 from flexibo.systems.catalogue import find_system
@@ -25,7 +29,7 @@ torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
 
 from tests.unit.executors.questions import question  # noqa: E402
-from tests.unit.systems.fake_runner import FakeStore, FakeTask, images, lenet, runner_of, short_readings  # noqa: E402
+from tests.unit.systems.fake_runner import FakePlatform, FakeStore, FakeTask, images, lenet, runner_of, short_readings  # noqa: E402
 
 from flexibo.systems.tasks.base import TrainingFailedError  # noqa: E402
 
@@ -46,6 +50,22 @@ def test_a_network_that_would_take_too_long_to_train_is_not_begun(tmp_path: Path
     # What is in the store need not be trained.
     assert runner_of(tmp_path, **parts).error_percent(lenet()) == (7.5, 0.5)
     assert runner_of(tmp_path, task=task, store=None, longest_seconds=3600.0).error_percent(lenet())[0] >= 0
+
+
+def test_a_reading_waits_until_the_machine_is_cool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_chip(tmp_path, 0, "coretemp", temp1_input=70_000)
+    waited: list[float] = []
+
+    def cooling(seconds: float) -> None:
+        waited.append(seconds)
+        make_chip(tmp_path, 0, "coretemp", temp1_input=55_000)
+
+    monkeypatch.setattr("flexibo.systems.network_runner.cool_down", partial(cool_down, sleep=cooling))
+    monkeypatch.setattr("flexibo.systems.network_runner.measure", lambda *work, **rest: list(waited))
+    platform = FakePlatform(cores=2, machine=LinuxMachine(Roots(sys=tmp_path)))
+    design, parts = lenet(), {"task": task_of(find_system("lenet"), images(), epochs=1), "platform": platform}
+    assert runner_of(tmp_path, **parts).inference(design) == [], "it does not wait unless it is told to"
+    assert len(runner_of(tmp_path, **parts, cool_celsius=60.0).inference(design)) == 1, "it waits before it measures"
 
 
 def test_a_batch_that_would_take_too_long_is_not_begun_and_a_reading_is_bounded(
