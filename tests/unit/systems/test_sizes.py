@@ -93,7 +93,7 @@ def test_weights_that_do_not_fit_are_refused_before_anything_is_trained(tmp_path
     with pytest.raises(FlexiBOError, match=r"position_embeddings.*\(9, 12\)"):
         text_task("small", encoder_folder(tmp_path, positions=9))
     (tmp_path / "pytorch_model.bin").write_bytes(b"half a file")
-    with pytest.raises(FlexiBOError, match=r"pytorch_model.bin cannot be read as weights"):
+    with pytest.raises(FlexiBOError, match=r"pytorch_model.bin .*weights"):
         text_task("small", tmp_path)
 
 
