@@ -57,21 +57,28 @@ class LookingStart:
         return cls(p, fewest, completed, max(completed, min(MOST, half)), share)
 
     def designs(
-        self, history: History, among: Sequence[Design], prices: FloatArray, pays: Callable[[FloatArray], bool]
+        self,
+        history: History,
+        among: Sequence[Design],
+        prices: FloatArray,
+        pays: Callable[[FloatArray], bool],
+        *,
+        left: float,
     ) -> list[Design]:
-        """Which designs are read next, given what is still to be paid for each (m,) and what the start pays.
+        """Which designs are read next, given what each still costs (m,), what the start pays, and what is left.
 
-        These are all those of which nothing was read so far. Once there are none, they are the best of the cheaper half
-        of those that were read at the first stop.
+        These are all those of which nothing was read so far. Once there are none, or the budget could not complete
+        them, they are the best of the cheaper half of those that were read at the first stop.
         """
         p, begun = self.purchase, [d for d in among if history.is_pending(self.purchase, d)]
         price = dict(zip(among, prices.tolist(), strict=True))
         measured = [design for design in among if history.is_measured(p, design)]
         unseen = [d for d in among if d not in begun + measured and first_stop(history, p, d) is not None]
+        seen = [d for d in among if d not in measured and first_stop(history, p, d) is None]
         looks = [d for d in unseen if d in among[: self.fewest] or pays(np.array([self.share * price[d]]))]
+        looks = [d for d in looks if price[d] <= left or not seen]
         if looks:
             return looks
-        seen = [d for d in among if d not in measured and first_stop(history, p, d) is None]
         done = len(measured) + sum(design in begun for design in seen)
         open_still = [design for design in seen if design not in begun]
         half = np.median([price[design] for design in open_still]) if open_still else 0.0

@@ -122,7 +122,8 @@ def affordable_start(
             return _distinct(history, p, designs, count - imported[p])
         open_still = [d for d in designs if not history.attempts(p, d) or _is_tried_again(history, p, d)]
         among = _distinct(history, p, open_still, looks[p].looked - imported[p])
-        return looks[p].designs(history, among, np.array([price[design][p] for design in among]), pays)
+        prices = np.array([price[design][p] for design in among])
+        return looks[p].designs(history, among, prices, pays, left=offered.left)
 
     def missing(counts: Sequence[int]) -> list[Task]:
         return _tasks(history, designs, [chosen(p, counts[p]) for p in every], coupled=coupled)
@@ -277,8 +278,10 @@ def _question(
         return initial_too_expensive(request.history, missing, needs, unpriced, chosen=chosen)
     asked = request.wanted_first(names[place])
     place = initial.index(design)
-    if chosen or not has_looks or not begins_with_looks(request.history, purchases[0]):
-        return request.question(design, asked, initial=True, why=_why(place, len(initial), chosen=chosen))
+    has_looks = has_looks and any(begins_with_looks(request.history, p) for p, _ in request.history.counting)
+    if not has_looks or not begins_with_looks(request.history, purchases[0]):
+        why = _why(place, len(initial), chosen=chosen, has_looks=has_looks)
+        return request.question(design, asked, initial=True, why=why)
     stop = first_stop(request.history, purchases[0], design)
     return request.question(design, asked, initial=True, why=_why_so_far(place, stop), stop=stop)
 
@@ -295,8 +298,10 @@ def _needed_budget(request: Request, tasks: Sequence[Task]) -> tuple[float, list
     return rounded_up(paid + missing), [history.purchases[p].objective for p in sorted(unpriced)]
 
 
-def _why(i: int, n: int, *, chosen: bool) -> str:
-    """Why the i-th of n initial designs is measured."""
+def _why(i: int, n: int, *, chosen: bool, has_looks: bool = False) -> str:
+    """Why the i-th of n initial designs is measured; the start may have looks at other objectives."""
+    if has_looks and i < FEWEST:
+        return f"initial design {i + 1}: the first {FEWEST} show what each objective costs"
     if chosen:
         return f"initial design {i + 1} of {n}: all are measured before the method chooses"
     if i < FEWEST:

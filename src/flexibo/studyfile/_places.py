@@ -12,6 +12,8 @@ from flexibo.studyfile._fields import Fields
 from flexibo.studyfile._yaml_nodes import YamlList, YamlMapping, YamlScalar
 from flexibo.studyfile.functions import found
 
+MOST_BYTES = 200  # of the name of a file, which has a suffix and may have neighbours with longer ones
+
 
 @dataclass(frozen=True, slots=True)
 class KnownSource:
@@ -58,12 +60,13 @@ def function_of(fields: Fields, key: str, folder: Path) -> Callable[..., Any] | 
 
 
 def file_stem(name: str) -> str:
-    """What the files of a study are called, without their suffix.
+    """What the files of a study are called, without their suffix; what is too long for a file is cut off.
 
     >>> file_stem("nets, 2nd try")
     'nets-2nd-try'
     """
-    return re.sub(r"[^\w.-]+", "-", name).strip("-.") or "study"
+    stem = re.sub(r"[^\w.-]+", "-", name).encode()[:MOST_BYTES].decode(errors="ignore")
+    return stem.strip("-.") or "study"
 
 
 def storage_of(fields: Fields, name: str, folder: Path) -> str:

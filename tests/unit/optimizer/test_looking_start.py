@@ -78,6 +78,18 @@ class TestAStartWithLooks:
             == "initial design 1: its first stop shows what it costs and how it begins; first to step 3"
         )
         assert "began best" in questions[-1].why
+        others = self.answered(
+            study(Objective("error", steps=27), "joules", budget=300, method="flexibo"), self.cost, 2
+        )
+        assert [e.why for e in others if e.objective == "joules"] == [
+            "initial design 1: the first 2 show what each objective costs"
+        ]
+
+    def test_what_is_left_completes_what_was_seen_rather_than_begins_another_one(self) -> None:
+        own = study(Objective("error", steps=27), "joules", budget=14, method="flexibo")
+        steps = [(e.start, e.stop) for e in self.answered(own, self.cost) if e.objective == "error"]
+        assert (0, 3) in steps
+        assert (3, 27) in steps, "12 of 14 are enough for one design, not for two"
 
     def test_a_design_whose_look_fails_is_replaced(self, own: Study) -> None:
         failed, seen = [], []

@@ -26,6 +26,13 @@ def test_a_study_is_stored_beside_its_file_under_its_name(read: Any, tmp_path: P
     assert (found.storage, found.names_storage) == (f"sqlite:///{tmp_path}/nets-2nd-try.db", False)
 
 
+@pytest.mark.parametrize("letter", ["a", "\u00e4"])
+def test_a_long_name_makes_a_file_name_that_a_disk_takes(read: Any, letter: str) -> None:
+    stem = Path(read("", name=150 * letter).storage.removeprefix("sqlite:///")).name
+    assert len(stem.encode()) < 240
+    assert set(stem.removesuffix(".db")) == {letter}
+
+
 @pytest.mark.parametrize(
     ("written", "place"),
     [
