@@ -146,7 +146,7 @@ def affordable_start(
 
 
 def _looking_starts(history: History, counts: Sequence[int]) -> dict[int, LookingStart]:
-    """How the purchases that begin with looks are measured, for what so many complete evaluations of each cost."""
+    """How purchases that begin with looks are measured, for the price of these numbers of complete evaluations."""
     counted = COUNTED in (history.stop or {})
     plans = {
         p: LookingStart.of(history, p, fewest=FEWEST, pays=counts[p], is_counted=counted) for p, _ in history.counting
