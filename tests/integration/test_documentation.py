@@ -58,7 +58,7 @@ SAYS = {
 LESS = {
     "howto/dask-and-ray.md": {"budget=200": "budget=100"},
     "howto/proxies.md": {"budget=9000": "budget=4500"},
-    "howto/scikit-learn.md": {"(2, 60)": "(2, 6)", "n_iter=20": "n_iter=3", "budget=1.0": "budget=0.1"},
+    "howto/scikit-learn.md": {"(2, 60)": "(2, 6)", "n_iter=20": "n_iter=3", "budget=1.0": "budget=0.4"},
     "howto/slurm.md": {"budget=260": "budget=135", "n_initial=3": "n_initial=2"},
     "howto/trackers.md": {"budget=400": "budget=150", "budget=200": "budget=70"},
     "parallel.md": {"budget=600": "budget=300"},
