@@ -20,7 +20,7 @@ def proxy_hints(study: Study) -> list[str]:
         of = [q for q, _ in history.counting if any(p in proxy_purchases(history, j) for j in history.bundles[q])]
         told = " and ".join(history.purchases[q].objective for q in of)
         share = float(costs[p] / costs[of].max())  # NaN as long as a cost is not known
-        if not study.predictor.looks_at_proxies:
+        if not study.predictor.has_looks:
             *others, last = (which for which, choice in SURROGATES.items() if choice.has_levels)
             found.append(
                 f"{name} is a proxy, which is not asked for: only the method flexibo with the surrogate "

@@ -36,7 +36,7 @@ def unscored(request: Request, predictor: Predictor, *, n_given: int) -> Evaluat
         if not history.count(j):
             stop = never_measured(history, name)
             return stop if stop.kind is StopKind.WAITING else _replacement(request, name, predictor.seed) or stop
-    return _teaching_question(request) if predictor.looks_at_proxies else None
+    return _teaching_question(request) if predictor.has_looks else None
 
 
 def _teaching_question(request: Request) -> Evaluation | None:

@@ -81,8 +81,8 @@ class Predictor:
             self._memory = None if method.step is None else MethodMemory(method.step, self._belief_in_pool)
 
     @property
-    def looks_at_proxies(self) -> bool:
-        """Whether the method chooses proxies, and the models learn from them."""
+    def has_looks(self) -> bool:
+        """Whether the method looks at early stops and proxies, and the models learn from them."""
         return isinstance(self.method, ScoringMethod) and self.method.how_far is not None and self.surrogate.has_levels
 
     def generator(self, history: History, draw: int, salt: int = 0) -> np.random.Generator:
@@ -186,9 +186,7 @@ class Predictor:
             boxes,
             reference=self.reference(history),
             tolerances=self._tolerances(history),
-            price_list=PriceList.of(
-                history, designs, self.costs, coupled=self.method.coupled, proxies=self.looks_at_proxies
-            ),
+            price_list=PriceList.of(history, designs, self.costs, coupled=self.method.coupled, proxies=self.has_looks),
         )
 
     def models(self, history: History) -> list[Refits]:

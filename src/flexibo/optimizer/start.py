@@ -57,11 +57,11 @@ def start_question(request: Request, predictor: Predictor, *, n_given: int) -> E
     history, coupled = request.history, predictor.method.coupled
     if history.chosen:
         return None
-    proxies = asked_proxies(history) if predictor.looks_at_proxies else ()
+    proxies = asked_proxies(history) if predictor.has_looks else ()
     if predictor.full_start:
         tasks = missing_initial(history, predictor.initial, n_given, coupled=coupled, proxies=proxies)
         return _question(request, tasks, predictor.initial, chosen=True)
-    has_looks = predictor.looks_at_proxies
+    has_looks = predictor.has_looks
     tasks = affordable_start(request, predictor.initial, coupled=coupled, proxies=proxies, has_looks=has_looks)
     question = _question(request, tasks, predictor.initial, chosen=False, has_looks=has_looks)
     is_begun = all(map(history.count, range(len(history.quantities))))
