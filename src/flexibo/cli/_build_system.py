@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from flexibo.cli._options import SystemOptions
+from flexibo.cli._options import SystemOptions, spelled
 from flexibo.compare.problems.recorded_systems import recorded_system
 from flexibo.errors import InvalidValueError, unknown_name
 from flexibo.hardware import MeterError
@@ -17,7 +17,7 @@ from flexibo.space import Designs
 from flexibo.study import Study
 from flexibo.systems.base import System
 from flexibo.systems.build import SystemRequest, build_runner, shape_of
-from flexibo.systems.dnn import ERROR, dnn_system, reads_energy, trains
+from flexibo.systems.dnn import BESIDE, ERROR, dnn_system, reads_energy, trains
 from flexibo.systems.network_runner import PRECISION
 from flexibo.systems.platforms import find_platform
 
@@ -101,16 +101,21 @@ def system_request(
     )
 
 
-def build_system(request: SystemRequest, beside: Collection[str] = (), *, as_trained: bool = False) -> BuiltSystem:
-    """The system of a request; `as_trained` if its errors are not those of the deployed precision."""
+def build_system(
+    request: SystemRequest, beside: Collection[str] = (), *, as_trained: bool = False, file: str = ""
+) -> BuiltSystem:
+    """The system of a request; `as_trained` if its errors are not those of the deployed precision.
+
+    Advice names the keys of a study `file` if there is one, else options.
+    """
     if reads_energy(request.objectives):
-        _check_knobs(request)
+        _check_knobs(request, file)
     try:
         runner = build_runner(request)
     except MeterError as error:
         raise MeterError(
-            f"{error} Without a meter, energy can only be estimated (--estimate WATTS), or measured elsewhere "
-            "(--only error_percent)."
+            f"{error} Without a meter, energy can only be estimated ({spelled('estimate', 'WATTS', file)}), or "
+            "measured elsewhere (--only error_percent)."
         ) from None
     system = dnn_system(runner, beside=beside, only=request.objectives, as_trained=as_trained)
     origin = {
@@ -138,7 +143,7 @@ def build_system(request: SystemRequest, beside: Collection[str] = (), *, as_tra
     return BuiltSystem(system, origin)
 
 
-def _check_knobs(request: SystemRequest) -> None:
+def _check_knobs(request: SystemRequest, file: str) -> None:
     """Raise an error for a knob that the platform does not have, with those that it has."""
     if not request.knobs or request.knobs == ("all",):
         return
@@ -151,12 +156,15 @@ def _check_knobs(request: SystemRequest) -> None:
         if name not in of_gpus and offered:
             raise unknown_name(f"knob of {platform.name}", name, offered)
         if name not in of_gpus:
-            raise InvalidValueError(f"Platform {platform.name} has no knobs here; {name!r} given. Leave --knobs out.")
+            key = "knobs" if file else "--knobs"
+            raise InvalidValueError(f"Platform {platform.name} has no knobs here; {name!r} given. Leave {key} out.")
+        allow = spelled("allow_gpu", "true", file)
         if platform.name == "nvidia-gpu":
-            raise InvalidValueError(f"Knob {name!r} sets clocks or power of the GPU; add --allow-gpu to allow that.")
+            raise InvalidValueError(f"Knob {name!r} sets clocks or power of the GPU; add {allow} to allow that.")
+        how = f"platform: nvidia-gpu and {allow}" if file else f"--platform nvidia-gpu {allow}"
         raise InvalidValueError(
-            f"Knob {name!r} is of NVIDIA GPUs (--platform nvidia-gpu --allow-gpu), and the networks run on "
-            f"{platform.name}, which has the knobs {', '.join(sorted(offered))}."
+            f"Knob {name!r} is of NVIDIA GPUs ({how}), and the networks run on {platform.name}, which has the knobs "
+            f"{', '.join(sorted(offered))}."
         )
 
 
@@ -180,8 +188,11 @@ def rebuild_system(
     return found
 
 
-def check_same_system(study: Study, found: BuiltSystem, only: Collection[str]) -> None:
-    """Raise an error if a stored study is of another system, or of what is measured otherwise, as far as `only`."""
+def check_same_system(study: Study, found: BuiltSystem, only: Collection[str], *, file: str = "") -> None:
+    """Raise an error if a stored study is of another system, or of what is measured otherwise, as far as `only`.
+
+    Advice names the keys of a study `file` if there is one, else options.
+    """
     origin, mine = study.history.origin, found.origin
     if (origin.get("system"), bool(origin.get("recorded"))) != (mine["system"], bool(mine.get("recorded"))):
         stored = _what(origin) if origin.get("system") else "of no system"
@@ -190,43 +201,45 @@ def check_same_system(study: Study, found: BuiltSystem, only: Collection[str]) -
             "name."
         )
     if mine.get("recorded"):
-        _check_same_space(found.system, study.settings.to_dict())
+        _check_same_space(found.system, study.settings.to_dict(), file)
         return
     if reads_energy(only) and origin.get("platform") not in (None, mine["platform"]):
         raise InvalidValueError(
             f"The energy of study {study.name!r} is measured on {origin['platform']}; here it would be "
             f"{mine['platform']}. Measure it where it was begun, or start another study: give it another name."
         )
-    _check_same_measures(study, found, only)
+    _check_same_measures(study, found, only, file)
 
 
 def _what(origin: Mapping[str, Any]) -> str:
     return f"of the {'recorded table' if origin.get('recorded') else 'system'} {origin.get('system')}"
 
 
-def _check_same_measures(study: Study, found: BuiltSystem, only: Collection[str]) -> None:
+def _check_same_measures(study: Study, found: BuiltSystem, only: Collection[str], file: str = "") -> None:
     origin = study.history.origin
-    _check_same_training(origin, found.origin, trains=trains(only))
+    _check_same_training(origin, found.origin, trains=trains(only), file=file)
     if reads_energy(only):
-        _check_same_space(found.system, study.settings.to_dict())
+        _check_same_space(found.system, study.settings.to_dict(), file)
         _check_same_meter(origin, found.origin)
 
 
-def _check_same_training(origin: Mapping[str, Any], mine: Mapping[str, Any], *, trains: bool) -> None:
+def _check_same_training(origin: Mapping[str, Any], mine: Mapping[str, Any], *, trains: bool, file: str) -> None:
     """Refuse other training data: errors would not be comparable, and a vocabulary changes the size of a network.
 
     A machine that only measures energy loads a part of the data: what it shares with others is the network.
     """
     common = "training" if trains and origin.get("trains") else "shape"
     if origin.get(common) not in (None, mine[common]):
+        mark = "" if file else "--"
+        *names, last = (f"{mark}{name}" for name in ("dataset", "limit", "epochs", "size", "encoder", "augment"))
         raise InvalidValueError(
             f"The data or the training of {mine['system']} here ({mine['dataset']}) are not those that the study was "
-            "started with; use the same files, --dataset, --limit, --epochs, --size, --encoder and --augment, or start "
-            "another study, with another --name."
+            f"started with; use the same files, {', '.join(names)} and {last}{f' in {file}' * bool(file)}, or start "
+            f"another study, with another {mark}name."
         )
 
 
-def _check_same_space(system: System, settings: Mapping[str, Any]) -> None:
+def _check_same_space(system: System, settings: Mapping[str, Any], file: str = "") -> None:
     stored = {option["name"]: option for option in settings["space"]["options"]}
     here = {option["name"]: option for option in system.space.to_dict()["options"]}
     differing = [name for name in dict.fromkeys([*stored, *here]) if stored.get(name) != here.get(name)]
@@ -240,7 +253,17 @@ def _check_same_space(system: System, settings: Mapping[str, Any]) -> None:
     if wanted != measured:
         raise InvalidValueError(
             f"The study has the objectives {', '.join(wanted)}; this machine would measure {', '.join(measured)}."
+            f"{_same_objectives(wanted, file)}"
         )
+
+
+def _same_objectives(wanted: Sequence[str], file: str) -> str:
+    """What to do to measure the objectives of a study; empty if others than those `and` names differ."""
+    extra = [name for name in wanted if name in BESIDE]
+    listed = f"[{', '.join(extra)}]" if file else ",".join(extra)
+    if extra:
+        return f" Give {spelled('and', listed, file)}, or start another study: give it another name."
+    return f" Leave {'and' if file else '--and'} out, or start another study: give it another name."
 
 
 def _check_same_meter(origin: Mapping[str, Any], mine: Mapping[str, Any]) -> None:

@@ -14,7 +14,7 @@ from rich.text import Text
 from flexibo._internal.numbers import format_budget, format_spent
 from flexibo._internal.text import printable, printable_line
 from flexibo.cli._detail import Tries
-from flexibo.cli._edited_file import open_as_edited
+from flexibo.cli._edited_file import check_new, open_as_edited
 from flexibo.cli._proxy_hints import proxy_hints
 from flexibo.cli._storage import short_url
 from flexibo.cli._text import counted, design_line, printable_console, stop_text
@@ -69,6 +69,7 @@ def _rehearsal(file: StudyFile, url: str, settings: Mapping[str, Any]) -> tuple[
         memory.commit(0, lambda _: list(contents))
     rehearsed = {**settings, "storage": memory, "callbacks": ()}
     if not is_begun:
+        check_new(file, settings)
         return file.study(**rehearsed), False, changes[-1]
     return open_as_edited(file, rehearsed, agree=changes.append), True, changes[-1]
 

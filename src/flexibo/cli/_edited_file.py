@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,11 @@ from flexibo._internal.text import printable, printable_line
 from flexibo.cli._storage import is_stored
 from flexibo.cli._text import counted
 from flexibo.cli.init import is_terminal
-from flexibo.errors import InvalidValueError, SettingsDifferError
+from flexibo.errors import InvalidTypeError, InvalidValueError, SettingsDifferError
+from flexibo.storage import MemoryStorage
 from flexibo.study import Study
 from flexibo.study.changes import Changes
-from flexibo.studyfile import StudyFile, has_changed
+from flexibo.studyfile import StudyFile, cause, has_changed
 
 SHOWN_CHANGES = 3
 
@@ -27,6 +29,7 @@ def open_as_edited(file: StudyFile, settings: Mapping[str, Any], *, agree: Calla
     """
     storage, name = settings.get("storage", file.storage), settings.get("name", file.name)
     if isinstance(storage, str) and not is_stored(storage, name):
+        check_new(file, settings)
         return file.study(**settings)
     opening = {**settings, "budget": None}  # the stored one, until it is agreed on another
     study, differs = None, None
@@ -53,6 +56,23 @@ def open_as_edited(file: StudyFile, settings: Mapping[str, Any], *, agree: Calla
     except SettingsDifferError as error:  # such as another seed, which cannot be changed
         advice = f"Restore {file.path.name}, or start another study with --name or the key name."
         raise SettingsDifferError((differs or error).difference, advice) from None
+
+
+def check_new(file: StudyFile, settings: Mapping[str, Any]) -> None:
+    """Raise what is wrong with the settings or the known results of a new study, before anything of it is stored."""
+
+    def in_memory(given: Mapping[str, Any]) -> Study:
+        rehearsed = {**settings, "storage": MemoryStorage(), "callbacks": ()}
+        return replace(file, settings=given).study(**rehearsed)
+
+    try:
+        study = in_memory(file.settings)
+    except (InvalidValueError, InvalidTypeError) as error:
+        key = cause(in_memory, file.settings)
+        if not key or key in str(error):
+            raise
+        raise InvalidValueError(f"In {key} of {file.path.name}: {error}") from None
+    bring_known(study, file, quiet=True)
 
 
 def _raise_budget(study: Study, budget: float | None) -> None:

@@ -16,10 +16,12 @@ from typing import NoReturn
 import typer
 
 import flexibo
-from flexibo._internal.text import shortened_words
+from flexibo._internal.text import shortened, shortened_words
 from flexibo.cli._logs import complain
 from flexibo.errors import FlexiBOError, MachineError, MissingExtraError
 from flexibo.storage import NoSuchStorageError, StorageError
+
+LONGEST_LINE = 4000  # of an error; the middle of a longer one is left out
 
 
 class ExitStatus(IntEnum):
@@ -95,7 +97,8 @@ def _report(error: BaseException) -> ExitStatus:
             "report it with the lines above."
         )
     if status is not ExitStatus.UNREAD:
-        _print_error(text if status is ExitStatus.FAULT else f"flexibo: {shortened_words(text)}")
+        lines = (shortened(shortened_words(line), LONGEST_LINE) for line in f"flexibo: {text}".split("\n"))
+        _print_error(text if status is ExitStatus.FAULT else "\n".join(lines))
     return status
 
 

@@ -327,6 +327,7 @@ class SystemOptions:
     allow_gpu: bool = False
     cool: float | None = None
     is_data_typed: bool = False
+    written_in: str = ""  # the study file that says what was not typed
 
     def __post_init__(self) -> None:
         _ = self.longest_seconds
@@ -339,13 +340,31 @@ class SystemOptions:
         """The folder with the training data, which must have been given and exist, even if only energy is measured."""
         if self.data is None:
             why = "" if trains else ", which decides the shape of the network"
-            instead = ", or replay a recorded table with --recorded" if is_recorded else ""
+            recorded = spelled("recorded", "true", self.written_in)
+            instead = f", or replay a recorded table with {recorded}" if is_recorded else ""
+            folder = spelled("data", "FOLDER", self.written_in)
             raise InvalidValueError(
-                f"No folder with training data was given{why}; give --data FOLDER or set FLEXIBO_DATA{instead}."
+                f"No folder with training data was given{why}; give {folder} or set FLEXIBO_DATA{instead}."
             )
         if not self.data.is_dir():
-            raise InvalidValueError(f"The folder with training data, {self.data}, does not exist; give another --data.")
+            file = self.written_in
+            other = f"another one, as data in {file} or as --data" if file else "another --data"
+            raise InvalidValueError(f"The folder with training data, {self.data}, does not exist; give {other}.")
         return self.data
+
+
+def spelled(key: str, value: str, file: str) -> str:
+    """How something is said about a system: as an option, or as a key of the study file that names the system.
+
+    >>> spelled("estimate", "WATTS", ""), spelled("estimate", "WATTS", "lenet.yaml")
+    ('--estimate WATTS', 'estimate: WATTS in lenet.yaml')
+    >>> spelled("allow_gpu", "true", "")
+    '--allow-gpu'
+    """
+    if file:
+        return f"{key}: {value} in {file}"
+    option = f"--{key.replace('_', '-')}"
+    return option if value == "true" else f"{option} {value}"
 
 
 OptionGroup = TypeVar("OptionGroup", StudyOptions, ExecutionOptions, SystemOptions)

@@ -33,7 +33,7 @@ from flexibo.errors import InvalidValueError
 from flexibo.results.chance import CHANCE
 from flexibo.storage import shown_url, sqlite_file, stored_studies
 from flexibo.study import Study
-from flexibo.studyfile import ExecutorChoice
+from flexibo.studyfile import ExecutorChoice, file_stem
 from flexibo.studyfile.system_file import DEFAULT_BUDGET_SECONDS
 from flexibo.systems.base import System
 
@@ -72,7 +72,7 @@ def run_system(
     url = _url(built.system, given)
     again = {"--data": _folder(options, built), "--only": list(execution.only), "--executor": execution.executor}
     command = partial(resume_command, url, given.name)
-    chosen = picture or _default_picture(built, url)
+    chosen = picture or _default_picture(built, study.name, url)
     about = Report.before(study, url, command, again, chosen, json=json, detail=detail)
     _measure_and_report(study, built.system, execution, executor, about)
 
@@ -102,7 +102,7 @@ def resume_system(
     add_stop_rules(study, given, quiet=quiet)
     again = {"--data": _folder(options, built), "--only": list(execution.only)}
     command = partial(resume_command, url, given.name)
-    picture = _default_picture(built, url)
+    picture = _default_picture(built, study.name, url)
     about = Report.before(study, url, command, again, picture, json=json, detail=detail, confirming=confirming)
     _measure_and_report(study, built.system, execution, executor, about, confirming)
 
@@ -209,9 +209,12 @@ def _begins_elsewhere(url: str, system: str) -> InvalidValueError:
     )
 
 
-def _default_picture(built: BuiltSystem, url: str) -> PictureFile:
-    usual, database = Path(f"{built.system.name}.png"), sqlite_file(url)
-    return picture_beside(usual, None if database == usual.with_suffix(".db").absolute() else database)
+def _default_picture(built: BuiltSystem, study: str, url: str) -> PictureFile:
+    """The usual picture, called as the system, or as its study if that was given a name of its own."""
+    system, database = built.system, sqlite_file(url)
+    is_named = study not in (system.name, _own_name(system))
+    usual = Path(f"{file_stem(study) if is_named else system.name}.png")
+    return picture_beside(usual, None if database == Path(f"{system.name}.db").absolute() else database)
 
 
 def _measure_and_report(

@@ -53,7 +53,8 @@ def with_system(
     system, origin = built.system, built.origin
     space, objectives = system.space, system.objectives
     if stored is not None:
-        check_same_system(stored, built, leading_objectives(stored.history, only) if only else ())
+        named = leading_objectives(stored.history, only) if only else ()
+        check_same_system(stored, built, named, file=options.written_in)
         space, objectives = stored.space, stored.objectives
         origin = {key: value for key, value in stored.history.origin.items() if key not in OF_FILE}
     shown = f"recorded table {system.name}" if origin.get("recorded") else f"system {file.system}"
@@ -72,7 +73,7 @@ def _options(file: SystemFile, typed: SystemOptions) -> SystemOptions:
     chosen = {key: value for key, value in written.items() if getattr(typed, key) == getattr(usual, key)}
     if "data" in written and not typed.is_data_typed:
         chosen["data"] = written["data"]
-    return replace(typed, **chosen)
+    return replace(typed, **chosen, written_in=file.source.shown)
 
 
 def _built(
@@ -105,7 +106,8 @@ def _built(
     budget = given.budget_seconds or (stored.budget if stored is not None else None) or file.settings["budget"]
     origin = begun if resumes else {}
     request = system_request(file.system, options, names, seed=seed, budget=budget, origin=origin)
-    return build_system(request, options.objectives, as_trained=bool(begun) and not begun.get(IN_PRECISION))
+    as_trained = bool(begun) and not begun.get(IN_PRECISION)
+    return build_system(request, options.objectives, as_trained=as_trained, file=options.written_in)
 
 
 def _measures(system: System, objectives: Sequence[Objective]) -> dict[str, Measure]:

@@ -106,7 +106,8 @@ def check_meter_name(text: str, *, folder: str | Path | None = None, path: str |
     is_word = re.fullmatch(r"[\w.+:-]+", text) is not None
     if not text.strip() or (is_word and shutil.which(text, path=path) is None):
         unknown = unknown_name("meter", text, (AUTO, *METERS))
-        there = f" There is a file of that name; write ./{text}." if (Path(folder or ".") / text).is_file() else ""
+        is_file = os.path.isfile(Path(folder or ".") / text)  # a name that is too long is none
+        there = f" There is a file of that name; write ./{text}." if is_file else ""
         raise UnknownNameError(f"{unknown} A command that prints joules or watts is a meter too.{there}")
 
 

@@ -72,4 +72,7 @@ def checked_report(
         raise InvalidValueError(
             f"Objective {name!r} reported step {step} after step {after}; report each step once, in ascending order."
         )
-    return step, objective.checked_value(report[1])
+    try:
+        return step, objective.checked_value(report[1])
+    except (InvalidValueError, InvalidTypeError) as error:
+        raise type(error)(f"At step {step}: {error}") from None

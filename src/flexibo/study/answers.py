@@ -144,10 +144,13 @@ def given_back_events(history: History, outcome: Outcome, *, worker: str) -> lis
 def expected_loss(history: History, evaluation: Evaluation, reports: Reports) -> float:
     """What a lost attempt is assumed to have cost where its time says nothing: the steps up to the last one reported.
 
-    All of it if none was reported. Steps that attempts before it reported are paid already; the next pays what is left.
+    All of it if its objective has no steps, and nothing if it has and none was reported: the next attempt goes all of
+    them, and pays them. Steps that attempts before it reported are paid already; the next pays what is left.
     """
-    if evaluation.stop is None or not reports:
+    if evaluation.stop is None:
         return evaluation.cost
+    if not reports:
+        return 0.0
     part = (reports[-1][0] - evaluation.start) / (evaluation.stop - evaluation.start)
     return max(0.0, part * evaluation.cost - history.lost_cost(evaluation.number))
 

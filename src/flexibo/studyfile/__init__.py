@@ -1,6 +1,7 @@
 """Study files: a study described in YAML, checked as a whole. Imports study, storage, executors and systems."""
 
 from flexibo.studyfile._executor import ExecutorChoice
+from flexibo.studyfile._fields import cause
 from flexibo.studyfile._places import file_stem
 from flexibo.studyfile.command import Command
 from flexibo.studyfile.file import StudyFile, read_study_file
@@ -16,6 +17,7 @@ __all__ = [
     "StudyFile",
     "StudyFileError",
     "SystemFile",
+    "cause",
     "file_stem",
     "has_changed",
     "is_from_file",

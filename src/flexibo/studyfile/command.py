@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from flexibo._internal.shell import ScriptResult, ScriptTimeout, run_script
-from flexibo._internal.text import printable_line
+from flexibo._internal.text import printable_line, shortened
 from flexibo.errors import DesignError, FlexiBOError, MachineError
 from flexibo.executors.measure import (
     MOST_PRINTED,
@@ -345,7 +345,7 @@ class CommandLog:
             self._file = open(path, "ab", buffering=0)  # noqa: SIM115  # the context is this object's
             self._left -= self._file.seek(0, io.SEEK_END)
         except OSError as error:
-            logger.warning("The log %s cannot be written: %s.", path, error.strerror or error)
+            logger.warning("The log %s cannot be written: %s.", shortened(str(path)), error.strerror or error)
             return
         if self._left <= 0:  # the last reading has noted that more is omitted
             self.close()

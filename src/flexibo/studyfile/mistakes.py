@@ -7,11 +7,12 @@ import heapq
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from flexibo._internal.text import printable_line
+from flexibo._internal.text import printable_line, shortened, shortened_words
 from flexibo.errors import InvalidValueError
 
 MOST_SHOWN = 40  # how many mistakes are listed; a file of another kind has one in every line
 MOST_FOUND = 250  # after this many mistakes the file is not read further
+LONGEST_SENTENCE = 2000  # a longer one has a value in it that goes on for pages, of which the middle is left out
 LONGEST_NAME = 100  # longer names are not compared with others: that takes quadratic time
 MOST_COMPARED = 100  # how many known names a name is compared with closely: those that share the most letters with it
 MOST_NAMED = 12  # how many known names a message lists; of more it names the nearest three
@@ -51,7 +52,7 @@ class Mistakes:
 
     def add(self, place: Position, sentence: str) -> None:
         """Note a mistake, the same one at the same place once; raise the `error` if there are too many to continue."""
-        mistake = Mistake(place, printable_line(sentence))
+        mistake = Mistake(place, shortened(shortened_words(printable_line(sentence)), LONGEST_SENTENCE))
         if mistake not in self._seen:
             self._seen.add(mistake)
             self.found.append(mistake)

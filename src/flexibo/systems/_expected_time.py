@@ -86,8 +86,8 @@ def check_training(
     if seconds > limit_seconds:
         raise TooSlowError(
             f"Training this {task.network} would take about {seconds:,.0f} s on this {_kind(device)}, and an "
-            f"evaluation may take {limit_seconds:g} s; choose a smaller design, fewer examples (--limit), "
-            "fewer epochs (--epochs) or a larger --longest."
+            f"evaluation may take {limit_seconds:g} s; choose a smaller design, fewer examples (limit), "
+            "fewer epochs (epochs) or allow longer evaluations (longest)."
         )
 
 

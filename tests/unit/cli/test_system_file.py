@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
 import pytest
 from tests.command_line import FakeMeter, call, good, mentions, refusal, write_mnist
 
-from flexibo import Study
+from flexibo import Objective, Study
+from flexibo.hardware import MeterError
 from flexibo.storage import stored_studies
 from flexibo.systems import catalogue
 from flexibo.systems.base import System
@@ -42,6 +44,33 @@ class TestReplays:
         assert study.budget >= 100
         assert study.spent > 80
         assert good("front")
+
+    @pytest.mark.parametrize(
+        ("line", "named"),
+        [
+            ("delta: -1", ["delta is -1"]),
+            ("initial_designs: [{x: 5000}]", ["initial_designs of lenet.yaml"]),
+            ("known: none.csv", ["none.csv"]),
+            ("reference: {error_percent: 1}", ["reference", "energy_millijoules"]),
+        ],
+    )
+    def test_what_is_wrong_is_said_before_anything_is_stored(self, line: str, named: list[str]) -> None:
+        FILE.write_text(f"{REPLAYED}{line}\n")
+        assert mentions(refusal("run", FILE), *named)
+        assert not Path("lenet.db").exists()
+
+    def test_other_objectives_than_those_of_the_study_are_refused_with_the_key_to_write(
+        self, toy: System, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def table(name: str, *, beside: Sequence[str] = (), **how: object) -> System:
+            more = [Objective(one, measured_with="energy_millijoules") for one in beside]
+            return replace(toy, objectives=(*toy.objectives, *more))
+
+        monkeypatch.setattr("flexibo.cli._build_system.recorded_system", table)
+        FILE.write_text(REPLAYED)
+        good("run", FILE)
+        FILE.write_text(f"{REPLAYED}and: [latency_ms]\n")
+        assert mentions(refusal("run", FILE), "would measure", "latency_ms", "Leave and out")
 
     def test_a_replay_goes_on_when_its_file_is_gone(self) -> None:
         FILE.write_text(REPLAYED)
@@ -128,7 +157,7 @@ class TestTrainings:
         write()
         good("run", FILE, "--max-evaluations", "2")
         write("limit: 30\n")
-        assert mentions(refusal("run", FILE, "--yes"), "training", "limit", "--name")
+        assert mentions(refusal("run", FILE, "--yes"), "training", "limit", "augment in lenet.yaml", "another name")
         assert mentions(refusal("resume"), "lenet.yaml has changed", "--file lenet.yaml")
         good("resume", "--data", "data", "--max-evaluations", "3")  # as it was begun
         good("run", FILE, "--max-evaluations", "2", "--name", "fewer")
@@ -154,12 +183,27 @@ class TestTrainings:
 
     def test_gpu_knobs_and_unknown_ones_are_refused_with_those_that_there_are(self, write: Callable[..., None]) -> None:
         write("knobs: [power_limit]\n")
-        assert mentions(refusal("run", FILE), "'power_limit'", "NVIDIA", "--allow-gpu", "linux-cpu", "swappiness")
+        assert mentions(
+            refusal("run", FILE), "'power_limit'", "NVIDIA", "allow_gpu: true in", "linux-cpu", "swappiness"
+        )
         write("knobs: [swapiness]\n")
         assert mentions(refusal("run", FILE), "'swapiness'", "'swappiness'")
+
+    def test_advice_without_a_meter_names_the_key_of_the_file(
+        self, write: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def no_meter(platform: LinuxCpu) -> FakeMeter:
+            raise MeterError("There is no meter.")
+
+        monkeypatch.setattr(LinuxCpu, "meter", no_meter)
+        write()
+        assert mentions(refusal("run", FILE), "estimate: WATTS in lenet.yaml", "--only error_percent")
+        assert mentions(refusal("run", "lenet", "--data", "data", "--platform", "linux-cpu"), "--estimate WATTS")
 
     def test_a_missing_folder_of_data_is_a_sentence(self, write: Callable[..., None]) -> None:
         write()
         FILE.write_text("system: lenet\nsize: tiny\n")
-        assert mentions(refusal("run", FILE), "--data FOLDER", "FLEXIBO_DATA")
+        assert mentions(
+            refusal("run", FILE), "data: FOLDER in lenet.yaml", "FLEXIBO_DATA", "recorded: true in lenet.yaml"
+        )
         assert call("run", FILE, "--data", "nowhere").exit_code != 0

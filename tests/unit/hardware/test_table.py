@@ -21,6 +21,7 @@ from flexibo.hardware import (
     meters_report,
     open_meter,
 )
+from flexibo.hardware.table import check_meter_name
 
 
 @pytest.fixture(autouse=True)
@@ -45,6 +46,11 @@ def test_what_would_count_twice_or_means_nothing_is_refused(text: str, tmp_path:
         open_meter(text, places(tmp_path))
     with pytest.raises(UnknownNameError, match="rapl"):
         open_meter("rapl+rappl", places(tmp_path))
+
+
+def test_a_name_that_is_too_long_for_a_file_is_an_unknown_meter(tmp_path: Path) -> None:
+    with pytest.raises(UnknownNameError, match="Unknown meter 'zz"):
+        check_meter_name("z" * 100_000, folder=tmp_path)
 
 
 def test_processor_and_gpu_are_summed_by_name_and_by_themselves(tmp_path: Path) -> None:

@@ -31,8 +31,9 @@ def test_reports_are_pairs_or_a_mapping_and_leave_out_where_it_stops() -> None:
         ([(3, 0.5)], InvalidValueError, "4 to 9"),
         ([(10, 0.5)], InvalidValueError, "4 to 9"),
         ([(6, 0.5), (4, 0.5)], InvalidValueError, "after step 6"),
-        ([(4, float("nan"))], InvalidValueError, "nan"),
-        ([(4, -1.0)], InvalidValueError, "lower bound"),
+        ([(4, 0.5), (6, float("nan"))], InvalidValueError, "step 6.*'error'.*nan"),
+        ([(4, -1.0)], InvalidValueError, "step 4.*lower bound"),
+        ([(4, "low")], InvalidTypeError, "step 4.*'low'"),
         ([(9, 0.5)], InvalidValueError, "0.25"),
     ],
 )

@@ -15,7 +15,7 @@ from flexibo import Objective, Steps, Study
 from flexibo.belief.step_costs import whole_costs
 from flexibo.errors import InvalidTypeError, InvalidValueError
 from flexibo.executors import Outcome, measured
-from flexibo.history.events import Evaluation, Failed, FailureKind, Reissued
+from flexibo.history.events import Evaluation, Failed, FailureKind, Reissued, Released
 from flexibo.storage import MemoryStorage, Sign
 
 ERROR = Objective("error", steps=9)
@@ -127,6 +127,25 @@ def test_steps_of_lost_workers_are_paid_once_where_functions_return_costs(tmp_pa
     assert failed.cost == pytest.approx(3.0)
     assert failed.reports == tuple((step, 1 / step) for step in (1, 3, 5, 8))
     assert last.spent == pytest.approx(9.0 + 8.0)
+
+
+@pytest.mark.parametrize("is_given_back", [True, False])
+def test_an_attempt_that_was_lost_before_its_first_report_is_not_paid_beside_the_next_one(is_given_back: bool) -> None:
+    storage = MemoryStorage()
+    first, second = opened(storage, budget=None), opened(storage, budget=None)
+    first.tell_outcome(Outcome(asked(first, only=["error"]), {"error": 0.5}, 9.0, timed=False))
+    lost = asked(first, only=["error"])
+    assert lost.cost == pytest.approx(9.0)
+    if is_given_back:
+        first.tell_outcome(Outcome(lost, None, 60.0, "Its machine was lost.", released=True))
+        assert isinstance(first.events[-1], Released)
+    else:
+        storage.sign(lost_worker(second, lost), Sign(9, 3600.0, 60.0, {"host": "far"}))
+    second._heartbeat._is_gone = lambda worker, sign: True  # type: ignore[method-assign]
+    again = asked(second, only=["error"])
+    assert again.design == lost.design
+    second.tell_outcome(Outcome(again, {"error": 0.25}, 9.0, timed=False))
+    assert second.spent == pytest.approx(18.0)
 
 
 def test_an_attempt_that_found_a_checkpoint_teaches_the_cost_of_the_steps_that_it_went() -> None:

@@ -61,6 +61,14 @@ def test_what_a_file_says_cannot_command_a_terminal(read: Any) -> None:
     assert not any(line.startswith("flexibo:") for line in str(caught.value).splitlines())
 
 
+@pytest.mark.parametrize("letter", ["z", "z "])
+@pytest.mark.parametrize("line", ["method: {}", "surrogate: {}", "cost: {}", "executor: {}"])
+def test_a_value_that_goes_on_for_pages_is_not_repeated_whole(read: Any, line: str, letter: str) -> None:
+    with pytest.raises(StudyFileError, match="characters") as caught:
+        read(SMALL + line.format((letter * 100_000).strip()) + "\n")
+    assert len(str(caught.value)) < 3000
+
+
 class TestSuggestions:
     def test_a_near_name_is_suggested_whatever_its_letters_are(self) -> None:
         assert "'Kernel'" in nearest("KERNLE", ["filters", "Kernel"])

@@ -44,7 +44,7 @@ def test_a_network_that_would_take_too_long_to_train_is_not_begun(tmp_path: Path
     parts: dict[str, Any] = {"task": task, "longest_seconds": 1e-6}
     for store in (None, FakeStore(is_empty=True)):
         runner = runner_of(tmp_path, store=store, **parts)
-        with pytest.raises(DesignError, match=r"^Training .*lenet .* s .*\b1e-06 s;.*--longest"):
+        with pytest.raises(DesignError, match=r"^Training .*lenet .* s .*\b1e-06 s;.*longest"):
             runner.error_percent(lenet())
         assert float(runner.error(lenet())["error_percent"]) >= 0  # a recording measures what it is asked to
     # What is in the store need not be trained.

@@ -58,7 +58,7 @@ def test_the_full_deep_speech_has_the_68_million_parameters_of_the_paper() -> No
 
 
 def test_the_full_bert_asks_for_the_weights_of_bert_base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InvalidValueError, match=r"pretrained weights; give --encoder FOLDER"):
+    with pytest.raises(InvalidValueError, match=r"pretrained weights;.*encoder"):
         text_task("full")
     with pytest.raises(InvalidValueError, match=r"is EncoderSize\(layers=2.*EncoderSize\(layers=12"):
         text_task("full", encoder_folder(tmp_path))
@@ -124,11 +124,11 @@ def test_without_a_size_a_task_is_that_of_earlier_studies() -> None:
 def test_what_does_not_fit_is_refused_in_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match=r"^Unknown size 'huge'"):
         build_runner(SystemRequest("lenet", tmp_path, size="huge"))
-    with pytest.raises(InvalidValueError, match=r"lenet has none; .*--encoder out.$"):
+    with pytest.raises(InvalidValueError, match=r"lenet has none; .*encoder out.$"):
         task_of(find_system("lenet"), images(), encoder=tmp_path)
     with pytest.raises(InvalidValueError, match=r"starts from scratch; .* out.$"):
         text_task("tiny", tmp_path)
-    with pytest.raises(InvalidValueError, match=r"^bert-imdb .*--augment out.$"):
+    with pytest.raises(InvalidValueError, match=r"^bert-imdb .*augment out.$"):
         augmented(find_system("bert-imdb"), text_task("tiny"))
 
 
