@@ -177,11 +177,12 @@ def _facts(card: Card) -> list[str]:
         f"{settings['test_examples']:,} held out.",
         f"Recorded on {heading['date']} with {heading['meter']}; machine: {_plain(heading['machine'])}; "
         f"versions: {_plain(heading['versions'])}.",
+        *_earlier(card),
         f"{card.networks} networks (of {planned} planned, drawn with seed {settings['seed']}) x {card.deployments} "
         f"deployments; {card.failed} combinations failed.",
         f"Largest values drawn: {_plain(settings['at_most']) or 'all'}; "
         f"only these: {_plain(settings.get('only', {})) or 'all'}.",
-        f"{heading['trained_at_once']} networks trained at a time; trainings {card.training_seconds:,.0f} s together"
+        f"{_at_once(heading)} trained at a time; trainings {card.training_seconds:,.0f} s together"
         f"{' if each ran alone' if heading.get('timed_alone') else ''}, "
         f"readings {card.reading_seconds:,.0f} s, of {settings['window_seconds']:g} s each after a warm-up.",
         f"A training takes {card.cost_ratio:.3g} times as long as a reading in the mean; {card.cheap_trainings} of "
@@ -192,6 +193,36 @@ def _facts(card: Card) -> list[str]:
         *_curves(card),
         *_doubts(card),
     ]
+
+
+def _earlier(card: Card) -> list[str]:
+    """Which recordings readings and trainings were taken from."""
+    heading, facts = card.heading, []
+    if earlier := heading.get("earlier"):
+        n_read = earlier.get("deployments", card.deployments)
+        what = "Readings" if n_read == card.deployments else f"Readings of {n_read} of the deployments"
+        facts.append(f"{what} and the times of an epoch and of a test were {_taken_from(earlier, heading)}")
+    if earlier := heading.get("trained_earlier"):
+        facts.append(f"{earlier['networks']} of the trainings were {_taken_from(earlier, heading)}")
+    return facts
+
+
+def _taken_from(earlier: Mapping[str, Any], heading: Mapping[str, Any]) -> str:
+    same = earlier["versions"] == heading["versions"] and earlier["machine"] == heading["machine"]
+    made_with = (
+        "the same kind of machine and versions"
+        if same
+        else f"machine: {_plain(earlier['machine'])}; versions: {_plain(earlier['versions'])}"
+    )
+    return f"taken from a recording of {earlier['date']} with {earlier['meter']}; {made_with}."
+
+
+def _at_once(heading: Mapping[str, Any]) -> str:
+    """How many networks were trained at a time, with those of an earlier recording."""
+    here = f"{heading['trained_at_once']} network{'s' if heading['trained_at_once'] > 1 else ''}"
+    if earlier := heading.get("trained_earlier"):
+        return f"{earlier['at_once']} networks there, {here} here,"
+    return here
 
 
 def _examples(card: Card) -> str:

@@ -4,7 +4,9 @@ A call first trains networks, several at a time in processes of their own (under
 those processes and measures what must be measured alone: the time of a training step and of a test of each network, and
 the energy and latency of each deployment, one after the other. Every result is written to a journal at once, and the
 tables are written at the end. The same command continues; nothing is measured twice. A recording of longer or shorter
-trainings starts anew, but may take readings and the times of epochs from the journals of another one (--earlier).
+trainings starts anew, but may take readings and the times of epochs from the journals or tables of another one
+(--earlier); if it has all of them, give all the time to trainings (--share 1). A recording of other deployments takes
+trainings from a journal there.
 
 The error is measured after every epoch and kept. `training_seconds` is the time that a training takes alone: the number
 of its steps times the time of a step, measured over at least 0.3 s with nothing else on the GPU, plus one test.
@@ -28,7 +30,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from functools import lru_cache, partial
@@ -36,6 +38,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
+from benchmarks.record_earlier import TIMES, Known, earlier, same_trainings
 from benchmarks.record_recipes import RECIPES, plan_of, recipe_of
 from flexibo.errors import DesignError
 from flexibo.hardware import EstimatedMeter
@@ -45,7 +48,7 @@ from flexibo.systems.catalogue import PaperSystem, find_system
 from flexibo.systems.data.catalogue import load_dataset
 from flexibo.systems.network_runner import NetworkRunner
 from flexibo.systems.platforms import Platform, find_platform
-from flexibo.systems.recording.journal import RecordingJournal, left_behind, opened
+from flexibo.systems.recording.journal import RecordingJournal, opened
 from flexibo.systems.recording.measuring import complete, recorded
 from flexibo.systems.recording.plan import Plan
 from flexibo.systems.recording.session import described
@@ -54,6 +57,7 @@ from flexibo.systems.recording.table import write_table
 SEED = 0
 ALONE_SECONDS = 0.3  # training steps are timed for at least this long
 WARM_STEPS = 5
+STEP_SECONDS = 0.005  # assumed of a step of a network that was not timed
 GRACE_SECONDS = 20.0  # how long trainings may exceed their share of the time
 READ_SECONDS = 4.0  # the expected time of all readings of one network
 SPARE_SECONDS = 5.0  # to write the tables
@@ -69,7 +73,7 @@ class Recorded:
     task: Any
     plan: Plan
     journal: RecordingJournal
-    earlier: tuple[Plan, RecordingJournal] | None = None  # of trainings of another length
+    earlier: Known | None = None  # of trainings of another length
 
     def is_trained(self, n: int) -> bool:
         return n in self.journal.errors
@@ -82,19 +86,41 @@ class Recorded:
         return [d for d in range(len(self.plan.deployments)) if (n, d) not in self.journal.readings]
 
     def work(self, n: int) -> float:
-        """How long a training may take, in a unit of the system: its steps, more for a longer sequence."""
+        """The seconds that a training may take alone: as timed, or by its steps, more for a longer sequence."""
         network = self.plan.networks[n]
+        if times := self.times(n):
+            return float(times["training_seconds"])
         steps: int = self.task.epochs(network) * _steps_of_epoch(self.task, network)
-        return steps * math.sqrt(int(network.get("sequence_length", 1)))
+        return STEP_SECONDS * steps * math.sqrt(int(network.get("sequence_length", 1)))
 
-    def twins(self, n: int) -> Iterator[tuple[RecordingJournal, int]]:
-        """The networks that run exactly like this one, each in its journal: they differ in how they are trained."""
+    def times(self, n: int) -> dict[str, Any] | None:
+        """The times of a network that trains alike: the same steps, of another learning rate or dropout."""
+        for known, other in self._twins(n):
+            found = known.errors.get(other, {})
+            if "epoch_seconds" in found and "test_seconds" in found:
+                epochs = self.task.epochs(self.plan.networks[n])
+                total = epochs * found["epoch_seconds"] + found["test_seconds"]
+                return {**{name: found[name] for name in TIMES if name in found}, "training_seconds": total}
+        return None
+
+    def reading(self, n: int, d: int) -> Mapping[str, Any] | None:
+        """The reading of a network that runs alike."""
+        found = (known.reading(other, self.plan.deployments[d]) for known, other in self._twins(n))
+        return next((reading for reading in found if reading is not None), None)
+
+    def must_be_read(self, n: int) -> bool:
+        """Whether something of a network is left to be measured alone."""
+        return any(self.reading(n, d) is None for d in self.unread(n))
+
+    def _twins(self, n: int) -> Iterator[tuple[Known, int]]:
+        """The networks that run exactly like this one: they differ in how they are trained."""
         mine = self._running(self.plan.networks[n])
-        known = [(self.plan, self.journal)] + ([self.earlier] if self.earlier else [])
-        for plan, journal in known:
-            for other, network in enumerate(plan.networks):
-                if (journal is not self.journal or other != n) and self._running(network) == mine:
-                    yield journal, other
+        journal = self.journal
+        own = Known(self.plan.networks, self.plan.deployments, journal.errors, journal.readings, journal.heading)
+        for known in (own, self.earlier) if self.earlier else (own,):
+            for other, network in enumerate(known.networks):
+                if (known is not own or other != n) and self._running(network) == mine:
+                    yield known, other
 
     def _running(self, network: Mapping[str, Any]) -> list[Any]:
         return [network[name] for name in self.system.running_options]
@@ -146,11 +172,21 @@ def trainer(all_recorded: Mapping[str, Recorded], platform: Platform) -> Callabl
         import torch
 
         torch.set_num_threads(1)
+        _first_step(platform.device)
         while True:
             name, n = pipe.recv()
             pipe.send(_attempted(partial(trained, all_recorded[name], n, platform.device)))
 
     return serve
+
+
+def _first_step(device: str) -> None:
+    """It loads modules for seconds, which say nothing about how long the next training takes."""
+    import torch
+
+    weight = torch.ones(8, device=device, requires_grad=True)
+    weight.sum().backward()
+    torch.optim.SGD([weight], lr=0.1).step()
 
 
 def trained(one: Recorded, n: int, device: str) -> dict[str, Any]:
@@ -321,34 +357,31 @@ class Session:
 
     def train(self, jobs: int, share: float, started: float) -> None:
         """Train networks, `jobs` at a time, the longest first, for at most a share of the time."""
-        waiting = [
-            (name, n)
+        work = {
+            (name, n): one.work(n)
             for name, one in self.recorded.items()
             for n in range(len(one.plan.networks))
             if not one.is_trained(n)
-        ]
-        waiting.sort(key=lambda item: -self.recorded[item[0]].work(item[1]))
-        backlog = sum(bool(one.unread(n)) for one in self.recorded.values() for n in one.journal.errors)
+        }
+        waiting = sorted(work, key=lambda item: -work[item])
+        backlog = sum(one.must_be_read(n) for one in self.recorded.values() for n in one.journal.errors)
         until = min(started + share * (self.end - started), self.end - backlog * READ_SECONDS)
         if not waiting or time.monotonic() > until:
             return
-        with shared_gpu(self.platform, self.say), ExitStack() as stack:
-            children = [Child(trainer(self.recorded, self.platform)) for _ in range(min(jobs, len(waiting)))]
+        jobs = min(jobs, len(waiting))
+        with shared_gpu(self.platform, self.say) if jobs > 1 else nullcontext(), ExitStack() as stack:
+            children = [Child(trainer(self.recorded, self.platform)) for _ in range(jobs)]
             for child in children:
                 stack.callback(child.stop)
-            self._train(children, waiting, until)
+            self._train(children, waiting, work, until)
 
-    def _train(self, children: Sequence[Child], waiting: list[Item], until: float) -> None:
+    def _train(self, children: Sequence[Child], waiting: list[Item], work: Mapping[Item, float], until: float) -> None:
         slowest: dict[str, float] = {}  # the seconds per work of the slowest training of each system so far
         while True:
             now = time.monotonic()
             for child in children:
                 # What would not be finished in time is not started: a training that is cut off is lost.
-                fits = (
-                    (name, n)
-                    for name, n in waiting
-                    if now + slowest.get(name, 0.0) * self.recorded[name].work(n) < until
-                )
+                fits = (item for item in waiting if now + slowest.get(item[0], 0.0) * work[item] < until)
                 if child.item is None and (item := next(fits, None)):
                     waiting.remove(item)
                     child.ask(item, item)
@@ -359,9 +392,9 @@ class Session:
             ready = wait([child.pipe for child in busy], timeout=1.0)
             for child in busy:
                 if child.pipe in ready:
-                    name, n = child.item
-                    slowness = self._keep_training(child) / self.recorded[name].work(n)
-                    slowest[name] = max(slowest.get(name, 0.0), slowness)
+                    item = child.item
+                    slowness = self._keep_training(child) / work[item]
+                    slowest[item[0]] = max(slowest.get(item[0], 0.0), slowness)
 
     def _keep_training(self, child: Child) -> float:
         """The seconds of the training; one that crashed is not kept, so that the next call tries it again."""
@@ -375,49 +408,38 @@ class Session:
         return seconds
 
     def read(self, window_seconds: float) -> None:
-        """Measure alone what is missing of the trained networks, the systems in turn."""
+        """Measure alone what is missing of the trained networks, the systems in turn.
+
+        Once the time is over, nothing is measured; networks of which everything is known are still completed.
+        """
         child = Child(reader(self.recorded, self.platform, self.meter, window_seconds))
         count = max((len(one.plan.networks) for one in self.recorded.values()), default=0)
         try:
             for n in range(count):
                 for name, one in self.recorded.items():
-                    if n in one.journal.errors and not self._read_network(child, name, n):
-                        return
+                    if n in one.journal.errors:
+                        self._read_network(child, name, n)
         finally:
             child.stop()
 
-    def _read_network(self, child: Child, name: str, n: int) -> bool:
-        """Whether there was time to measure the network."""
+    def _read_network(self, child: Child, name: str, n: int) -> None:
+        """Measure what is missing of a network, as long as there is time."""
         one, begin = self.recorded[name], time.monotonic()
         trained_as = one.journal.errors[n]
         if not one.is_timed(n):
-            found = self._of_twin(one, n) or self._asked(child, (name, n, None))
+            found = one.times(n) or self._asked(child, (name, n, None))
             if found is None:
-                return False
+                return
             one.journal.add_error(n, {**trained_as, **found})
         for d in one.unread(n):
-            twin = next(
-                (journal.readings[other, d] for journal, other in one.twins(n) if (other, d) in journal.readings), None
-            )
+            twin = one.reading(n, d)
             outcome = {**twin, "shared": True} if twin is not None else self._asked(child, (name, n, d))
             if outcome is None:
-                return False
+                return
             precision = str(one.plan.deployments[d]["precision"])
             outcome["deployed_error_percent"] = trained_as.get("deployed", {}).get(precision)
             one.journal.add_reading(n, d, outcome)
         self.say(f"read {name} {n} in {time.monotonic() - begin:.1f} s: {_line(one, n)}")
-        return True
-
-    def _of_twin(self, one: Recorded, n: int) -> dict[str, Any] | None:
-        """The times of a network that trains alike: the same steps, of another learning rate or dropout."""
-        for journal, other in one.twins(n):
-            found = journal.errors.get(other, {})
-            if "epoch_seconds" in found:
-                epochs = one.task.epochs(one.plan.networks[n])
-                times = {name: found[name] for name in ("epoch_seconds", "test_seconds", "timed_steps")}
-                total = epochs * found["epoch_seconds"] + found["test_seconds"]
-                return {**times, "training_seconds": total}
-        return None
 
     def _asked(self, child: Child, request: tuple[str, int, int | None]) -> dict[str, Any] | None:
         """The outcome; None if the time is over."""
@@ -500,10 +522,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
             plan = plan_of(system, recipe, count=given.networks, seed=SEED, settings=settings)
             silent = [option for option in system.options if option not in system.running_options]
             heading = {**machine, "training_only": silent, "trained_at_once": given.jobs, "timed_alone": True}
+            known = earlier(given.earlier, plan) if given.earlier else None
+            if known is not None:
+                heading["earlier"] = {**known.made_with, "deployments": known.in_common(plan.deployments)}
+            alike = same_trainings(given.earlier, plan) if given.earlier else None
+            outcomes = {} if alike is None else alike.outcomes(plan.networks)
+            if alike is not None:
+                at_once = alike.heading["trained_at_once"]
+                heading["trained_earlier"] = {**alike.made_with, "networks": len(outcomes), "at_once": at_once}
             partial = given.out / f"{name}-{given.suffix}.csv.gz.partial"
             journal = stack.enter_context(opened(partial, plan, heading))
-            earlier = _earlier(given.earlier, plan) if given.earlier else None
-            all_recorded[name] = Recorded(system, task, plan, journal, earlier)
+            for n, outcome in outcomes.items():
+                if n not in journal.errors:
+                    journal.add_error(n, dict(outcome))
+            all_recorded[name] = one = Recorded(system, task, plan, journal, known)
+            unknown = sum(one.must_be_read(n) for n in range(len(plan.networks)))
+            say(f"{name}: {unknown} of {len(plan.networks)} networks must be read alone")
         session = Session(all_recorded, platform, meter, started + given.seconds - SPARE_SECONDS, say)
         session.train(given.jobs, given.share, started)
         session.read(given.window)
@@ -518,7 +552,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.record_all", description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="the folder of journals and tables")
     parser.add_argument("--resume", type=Path, help="a folder with journals of earlier calls, copied to --out first")
-    parser.add_argument("--earlier", type=Path, help="a folder with journals of longer or shorter trainings")
+    parser.add_argument("--earlier", type=Path, help="a folder with journals or tables of longer or shorter trainings")
     parser.add_argument("--seconds", type=float, default=540.0, help="the time of this call, loading included")
     parser.add_argument("--systems", default=",".join(RECIPES), help="comma-separated")
     parser.add_argument("--data", type=Path, default=os.environ.get("FLEXIBO_DATA"), help="or FLEXIBO_DATA")
@@ -534,21 +568,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--estimate", type=float, help="watts, instead of a meter; for a test")
     parser.add_argument("--suffix", default="h200", help="of the tables' names: SYSTEM-SUFFIX.csv.gz")
     return parser
-
-
-def _earlier(folder: Path, plan: Plan) -> tuple[Plan, RecordingJournal] | None:
-    """Another recording of the same system, data and deployments; None if there is none."""
-    lengths = ("epochs", "task", "only")  # which may differ; the task's fingerprint has the number of epochs
-
-    def same(of: Plan) -> dict[str, Any]:
-        return {name: value for name, value in of.settings.items() if name not in lengths}
-
-    for path in sorted(folder.glob(f"{plan.system}-*.partial")):
-        other, journal = left_behind(path)
-        is_another = other.fingerprint != plan.fingerprint
-        if is_another and (same(other), other.deployments) == (same(plan), plan.deployments):
-            return other, journal
-    return None
 
 
 @lru_cache  # five systems learn from the same images

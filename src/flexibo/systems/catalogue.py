@@ -19,7 +19,6 @@ class NetworkTraits:
 
     images: bool = True  # whether its inputs are images, which have a memory layout to choose
     own_batch: bool = False  # whether the batch size is one of its own options
-    graphs: bool = True  # whether its work can be recorded once and replayed, because no step waits for a value
     is_tiny: bool = False  # whether its options are those of a quick test on a processor
 
 
@@ -46,8 +45,7 @@ class PaperSystem:
 
 
 IMAGES = NetworkTraits()
-TEXT = NetworkTraits(images=False, own_batch=True)
-SPEECH = NetworkTraits(images=False, own_batch=True, graphs=False)
+SEQUENCES = NetworkTraits(images=False, own_batch=True)
 
 SYSTEMS: Mapping[str, PaperSystem] = MappingProxyType(
     {
@@ -61,16 +59,16 @@ SYSTEMS: Mapping[str, PaperSystem] = MappingProxyType(
             PaperSystem("resnet", "ResNet, small photographs", "resnet", "images", ("cifar-10",), IMAGES),
             PaperSystem("squeezenet", "SqueezeNet, small photographs", "squeezenet", "images", ("cifar-10",), IMAGES),
             PaperSystem(
-                "bert-squad", "BERT, answers in a text", "bert", "questions", ("squad", "squad-answerable"), TEXT
+                "bert-squad", "BERT, answers in a text", "bert", "questions", ("squad", "squad-answerable"), SEQUENCES
             ),
-            PaperSystem("bert-imdb", "BERT, film reviews", "bert", "reviews", ("imdb", "movie-reviews"), TEXT),
+            PaperSystem("bert-imdb", "BERT, film reviews", "bert", "reviews", ("imdb", "movie-reviews"), SEQUENCES),
             PaperSystem(
                 "deepspeech",
                 "DeepSpeech",
                 "deepspeech",
                 "recordings",
                 ("common-voice", "digit-strings", "spoken-digits"),
-                SPEECH,
+                SEQUENCES,
             ),
         )
     }

@@ -61,6 +61,23 @@ def test_a_card_counts_networks_deployments_and_failures() -> None:
     assert (card.networks, card.deployments, card.failed) == (3, 2, 2)
 
 
+def test_a_card_says_of_which_recording_the_readings_are() -> None:
+    made_with = {name: HEADING[name] for name in ("date", "meter", "machine", "versions")}
+    heading = {**HEADING, "date": "2026-02-03", "earlier": made_with}
+    text = text_of(card_of("lenet-x", RecordedTable(heading, ROWS)))
+    assert "from a recording of 2026-01-02 with NVML, a GPU; the same kind of machine and versions." in text
+    heading["versions"] = {"torch": "2.12"}
+    text = text_of(card_of("lenet-x", RecordedTable(heading, ROWS)))
+    assert "of 2026-01-02 with NVML, a GPU; machine: gpus a GPU, driver 1.2; versions: torch 2.11." in text
+    assert "Readings and" not in text_of(card_of("lenet-x", RecordedTable(HEADING, ROWS)))
+    heading["earlier"] = {**made_with, "deployments": 1}
+    heading["trained_earlier"] = {**made_with, "networks": 2, "at_once": 3}
+    text = text_of(card_of("lenet-x", RecordedTable(heading, ROWS)))
+    assert "Readings of 1 of the deployments and" in text
+    assert "2 of the trainings were taken from" in text
+    assert "3 networks there, 6 networks here, trained at a time" in text
+
+
 def test_a_card_has_the_range_of_each_column_with_networks_counted_once() -> None:
     card = card_of("lenet-x", RecordedTable(HEADING, ROWS))
     assert card.ranges["error_percent"] == (20.0, 25.0, 30.0)

@@ -49,8 +49,7 @@ class NvidiaGpu:
         options["precision"] = PRECISIONS
         if traits.images:
             options["layout"] = LAYOUTS
-        if traits.graphs:
-            options["cuda_graphs"] = (False, True)
+        options["cuda_graphs"] = (False, True)
         options["streams"] = STREAMS
         return options
 

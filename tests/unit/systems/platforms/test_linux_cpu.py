@@ -10,11 +10,7 @@ from flexibo.hardware.knobs import LinuxMachine, Roots
 from flexibo.systems.catalogue import NetworkTraits
 from flexibo.systems.platforms import Jetson, LinuxCpu, NvidiaGpu
 
-IMAGES, TEXT, SPEECH = (
-    NetworkTraits(),
-    NetworkTraits(images=False, own_batch=True),
-    NetworkTraits(images=False, own_batch=True, graphs=False),
-)
+IMAGES, TEXT = NetworkTraits(), NetworkTraits(images=False, own_batch=True)
 
 
 def test_a_processor_offers_powers_of_two_as_threads() -> None:
@@ -53,7 +49,7 @@ def test_a_processor_offers_bf16_where_it_has_instructions_for_it(
     tmp_path: Path, text: str | None, has_bf16: bool
 ) -> None:
     platform = processor(tmp_path, text)
-    for traits in (IMAGES, TEXT, SPEECH):
+    for traits in (IMAGES, TEXT, TEXT):
         assert platform.options(traits)["precision"] == (("fp32", "bf16") if has_bf16 else ("fp32",))
     assert ["bf16" in note for note in platform.notes()] == ([] if has_bf16 else [True])
 

@@ -10,14 +10,10 @@ import pytest
 
 from flexibo.errors import UnknownNameError
 from flexibo.hardware.knobs import LinuxMachine, Roots
-from flexibo.systems.catalogue import NetworkTraits
+from flexibo.systems.catalogue import SYSTEMS, NetworkTraits, PaperSystem
 from flexibo.systems.platforms import PLATFORMS, Jetson, LinuxCpu, NvidiaGpu, find_platform
 
-IMAGES, TEXT, SPEECH = (
-    NetworkTraits(),
-    NetworkTraits(images=False, own_batch=True),
-    NetworkTraits(images=False, own_batch=True, graphs=False),
-)
+IMAGES, TEXT = NetworkTraits(), NetworkTraits(images=False, own_batch=True)
 
 
 @pytest.mark.parametrize("platform", [LinuxCpu(cores=4), NvidiaGpu(), Jetson()])
@@ -32,9 +28,9 @@ def test_only_images_have_a_layout(platform: Any) -> None:
     assert "layout" not in platform.options(TEXT)
 
 
-def test_only_work_that_waits_for_nothing_is_recorded_as_a_graph() -> None:
-    assert "cuda_graphs" in NvidiaGpu().options(TEXT)
-    assert "cuda_graphs" not in NvidiaGpu().options(SPEECH)
+@pytest.mark.parametrize("system", SYSTEMS.values(), ids=lambda system: system.name)
+def test_the_work_of_every_network_can_be_recorded_as_a_graph(system: PaperSystem) -> None:
+    assert NvidiaGpu().options(system.traits)["cuda_graphs"] == (False, True)
 
 
 def test_clocks_are_left_alone_unless_allowed() -> None:

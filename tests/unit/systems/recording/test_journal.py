@@ -148,16 +148,6 @@ def test_numbers_that_cannot_be_are_not_stored(tmp_path: Path) -> None:
     assert (journal.errors, journal.readings) == ({}, {})
 
 
-UNFINISHED = sorted((Path(__file__).parents[4] / "benchmarks" / "tables").rglob("*.partial"))
-"""Of tables that lack networks; there may be none."""
-
-
-@pytest.mark.parametrize("path", UNFINISHED, ids=lambda path: path.name)
-def test_the_journal_of_a_published_table_can_be_read(path: Path) -> None:
-    plan, journal = left_behind(path)
-    assert len(journal.errors) <= len(plan.networks) < len(journal.readings)
-
-
 def test_one_process_records_at_a_time(tmp_path: Path) -> None:
     second = opened(tmp_path / "sub" / "j", plan_of(), HEADING)
     first = opened(tmp_path / "sub" / "j", plan_of(), HEADING)
