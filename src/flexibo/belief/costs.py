@@ -16,6 +16,7 @@ from scipy.special import log_ndtr
 
 from flexibo._internal.arrays import BoolArray, FloatArray
 from flexibo._internal.random_streams import Stream, entropy
+from flexibo.belief.reuse import rest_prices
 from flexibo.belief.step_costs import paid_shares, paid_up_to, whole_costs
 from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
 from flexibo.history import History
@@ -154,7 +155,8 @@ class Costs:
     def prices_of(self, history: History, evaluations: Sequence[Evaluation]) -> FloatArray:
         """The expected real cost (e,) of each evaluation: of the steps that it goes."""
         places = [history.purchase_of(evaluation.objective) for evaluation in evaluations]
-        whole = self._whole(history, history.space.known_designs([evaluation.design for evaluation in evaluations]))
+        designs = history.space.known_designs([evaluation.design for evaluation in evaluations])
+        whole = self._whole(history, designs)
         shares = [_share(history, p, evaluation) for p, evaluation in zip(places, evaluations, strict=True)]
         return np.asarray(whole[np.arange(len(places)), places] * shares)
 
@@ -170,6 +172,8 @@ class Costs:
             for p in range(len(history.purchases)):
                 rows = slice(None) if wanted is None else wanted[:, p]
                 prices[rows, p] = self._learned(history, p, designs[rows], prices[rows, p])
+        for p in range(len(history.purchases)):
+            prices[:, p] = rest_prices(history, p, designs, prices[:, p])
         return prices
 
     def known(self, history: History) -> BoolArray:

@@ -14,6 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 from flexibo._internal.arrays import FloatArray, IntArray, KeyArray
+from flexibo.belief.reuse import paid_whole
 from flexibo.history import History
 from flexibo.space import Designs
 
@@ -74,8 +75,14 @@ def paid_up_to(steps: IntArray, stops: tuple[int, ...], shares: FloatArray) -> F
 
 
 def whole_costs(history: History, p: int) -> tuple[Designs, FloatArray]:
-    """The designs and costs of all paid evaluations of purchase p, in order, each as if it had gone all the way."""
+    """The designs and costs of all paid evaluations of purchase p, in order, each as if it had gone all the way.
+
+    Those that used again what an earlier one had made are left out.
+    """
     designs, costs = history.costs(p)
+    first = paid_whole(history, p)
+    if not first.all():
+        designs, costs = designs[np.flatnonzero(first)], costs[first]
     stops = history.objectives[history.purchases[p].members[0]].stops
     if not stops or not len(costs):
         return designs, costs

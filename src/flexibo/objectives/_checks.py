@@ -39,6 +39,9 @@ def check_objectives(objectives: Iterable[Objective | str], options: Sequence[st
         for option in objective.options or ():
             if option not in options:
                 raise unknown_name(f"option of objective {objective.name!r}:", option, options)
+        for option in objective.reuse:
+            if option not in options:
+                raise unknown_name(f"option in reuse of objective {objective.name!r}:", option, options)
         for field in ("measured_with", "fails_with"):
             other = getattr(objective, field)
             if other is not None and other not in names:
@@ -54,7 +57,11 @@ def check_objectives(objectives: Iterable[Objective | str], options: Sequence[st
     _check_proxies(checked)
     # In the order of the space, so that a set of options has the same order in every process.
     checked = tuple(
-        replace(o, options=tuple(name for name in options if name in o.options)) if o.options is not None else o
+        replace(
+            o,
+            options=None if o.options is None else tuple(name for name in options if name in o.options),
+            reuse=tuple(name for name in options if name in o.reuse),
+        )
         for o in checked
     )
     purchases(checked)

@@ -67,6 +67,8 @@ class Objective:
         resumable: Whether an evaluation can go on from the step that an earlier one of the design reached.
         proxies: Names of objectives that are cheaper to measure and may tell something of this one, as the error on a
             smaller data set. They have ``optimise=False`` and no bound; how much they tell is learned.
+        reuse: The options that decide what an evaluation makes and later ones use again, as a trained network that is
+            tested in another precision. Designs that agree in them pay for it once; what the rest costs is learned.
 
     >>> Objective("images_per_second", "max").loss(30.0)
     -30.0
@@ -103,6 +105,7 @@ class Objective:
     steps: int | Collection[int] | None = None
     resumable: bool = True
     proxies: Collection[str] = ()
+    reuse: Collection[str] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
@@ -112,6 +115,7 @@ class Objective:
             object.__setattr__(self, field, plain(getattr(self, field)))
         object.__setattr__(self, "options", None if self.options is None else self._checked_names("options", "option"))
         object.__setattr__(self, "proxies", self._checked_names("proxies", "objective"))
+        object.__setattr__(self, "reuse", self._checked_names("reuse", "option"))
         object.__setattr__(self, "resources", checked_resources(self.resources, f"Objective {self.name!r}"))
         if isinstance(self.direction, str):
             object.__setattr__(self, "direction", DIRECTIONS.get(self.direction.lower(), self.direction))
@@ -135,6 +139,7 @@ class Objective:
                 argument="remeasure",
             )
         self._check_steps()
+        self._check_reuse()
         self._apply_bound()
         self._check_range()
 
@@ -154,6 +159,23 @@ class Objective:
                     f"is measured alone and once, so leave out {field}.",
                     argument=field,
                 )
+
+    def _check_reuse(self) -> None:
+        """Check that what is used again belongs to an evaluation of this objective."""
+        for field in ("measured_with", "steps"):
+            if self.reuse and getattr(self, field) is not None:
+                raise InvalidValueError(
+                    f"Objective {self.name!r} has reuse and {field}; give reuse to an objective without steps that is "
+                    "asked for by its own name.",
+                    argument="reuse",
+                )
+        other = [name for name in self.reuse if self.options is not None and name not in self.options]
+        if other:
+            raise InvalidValueError(
+                f"Objective {self.name!r} has reuse {other[0]!r}, which is not among its options; add it to them or "
+                "leave it out.",
+                argument="reuse",
+            )
 
     @property
     def stops(self) -> tuple[int, ...]:
@@ -321,7 +343,7 @@ class Objective:
             del shown["optimise"]  # it follows from the bound
         if shown["direction"] == ("max" if self.at_least is not None else "min"):
             del shown["direction"]  # so does this
-        for field in ("options", "steps", "proxies"):
+        for field in ("options", "steps", "proxies", "reuse"):
             if isinstance(shown.get(field), tuple):
                 shown[field] = list(shown[field])
         for field in ("lower", "upper"):

@@ -53,7 +53,7 @@ PASSED = "pass_environment"
 METER, QUANTITY = "meter", "quantity"
 DEFAULT_QUANTITY = "joules"
 METER_KEYS = ("name", "idle", "cool", "cool_limit", "period")
-OBJECTIVE_KEYS = ("direction", "unit", "options", "proxies", *READERS, *MEASURED, PASSED, METER, QUANTITY)
+OBJECTIVE_KEYS = ("direction", "unit", "options", "proxies", "reuse", *READERS, *MEASURED, PASSED, METER, QUANTITY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +134,7 @@ def _objective(name: str, fields: Fields, names: Sequence[str], around: FileCont
         "unit": "" if isinstance(unit, YamlScalar) and unit.value == "" else fields.text("unit"),
         "options": fields.names("options", around.options or None, "option"),
         "proxies": fields.names("proxies", names, "objective"),
+        "reuse": fields.names("reuse", around.options or None, "option"),
         **{key: read(fields, key) for key, read in READERS.items()},
     }
     for key in ("measured_with", "fails_with"):

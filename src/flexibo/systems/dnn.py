@@ -80,7 +80,8 @@ def dnn_system(
     system = runner.system
     running = (*system.running_options, *(name for name in space.names if name not in system.options))
     deployment = () if as_trained else (PRECISION,)
-    error = Objective(ERROR, unit="%", options=(*system.options, *deployment))
+    trained_once = tuple(system.options) if deployment and runner.store is not None else ()
+    error = Objective(ERROR, unit="%", options=(*system.options, *deployment), reuse=trained_once)
     title = ESTIMATE if runner.meter.is_estimate else ENERGY
     energy = Objective(title, unit="mJ", options=running, noisy=True)
     others = [

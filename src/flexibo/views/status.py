@@ -54,6 +54,7 @@ def _objective(copy: StudyCopy, j: int, found: Sequence[Record]) -> dict[str, An
         "range": objective.range_text,
         "measured_with": objective.measured_with,
         **({"proxies": list(objective.proxies)} if objective.proxies else {}),
+        **({"reuse": list(objective.reuse)} if objective.reuse else {}),
         "values": history.count(j),
         **{state: sum(record.state == state for record in own) for state in STATES},
         **({REACHED: sum(record.state == REACHED for record in own)} if objective.stops else {}),

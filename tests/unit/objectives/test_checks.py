@@ -83,6 +83,20 @@ def test_proxies_that_make_no_sense_get_one_sentence(objectives: list[Any], fact
         check_objectives(objectives, ["x"])
 
 
+def test_what_is_used_again_is_decided_by_options_of_an_objective_that_is_asked_for() -> None:
+    error = Objective("error", options=["width", "bits"], reuse=["width"])
+    assert error.to_dict() == {"name": "error", "options": ["width", "bits"], "reuse": ["width"]}
+    assert Objective.from_dict(error.to_dict()) == error
+    wrong: list[dict[str, Any]] = [{"options": ["bits"]}, {"measured_with": "joules"}, {"steps": 9}]
+    for other in wrong:
+        with pytest.raises(InvalidValueError, match=r"'error'.*reuse"):
+            Objective("error", reuse=["width"], **other)
+    with pytest.raises(InvalidValueError, match=r"reuse.*'error'.*'depth'"):
+        check_objectives([Objective("error", reuse=["depth"]), "joules"], ["width", "bits"])
+    first, _ = check_objectives([Objective("error", reuse=["bits", "width"]), "joules"], ["width", "bits"])
+    assert first.reuse == ("width", "bits"), "in the order of the space"
+
+
 def test_an_objective_with_a_proxy_travels_and_proxies_come_last() -> None:
     error = Objective("error", proxies=["error_small"])
     assert error.to_dict() == {"name": "error", "proxies": ["error_small"]}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,7 @@ def test_a_design_has_options_of_network_platform_and_machine(tmp_path: Path) ->
 def test_each_objective_names_its_own_options(tmp_path: Path) -> None:
     error, energy = dnn_system(runner_of(tmp_path)).objectives
     assert tuple(error.depends_on) == (*NETWORKS["lenet"], "precision")
+    assert error.reuse == tuple(NETWORKS["lenet"]), "a stored network is tested in other precisions"
     assert set(energy.depends_on) == {*NETWORKS["lenet"], "threads", "precision", "batch", "layout"}
 
 
@@ -72,6 +74,8 @@ def test_the_error_as_trained_depends_on_the_network_alone(tmp_path: Path) -> No
     runner = runner_of(tmp_path)
     system = dnn_system(runner, as_trained=True)
     assert tuple(system.objectives[0].depends_on) == tuple(NETWORKS["lenet"])
+    assert system.objectives[0].reuse == ()
+    assert dnn_system(replace(runner, store=None)).objectives[0].reuse == (), "nothing is kept"
     found = [system.functions["error_percent"](lenet(precision=precision)) for precision in ("fp32", "bf16")]
     assert found == [(7.5, 0.5)] * 2
     assert system.identity == dnn_system(runner).identity

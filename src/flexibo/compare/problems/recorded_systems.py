@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -146,7 +146,10 @@ def recorded_system(
         *([DEPLOYED_NOTE] if replay.deployed else []),
     )
     functions: dict[str, Measure] = {ERROR: _Trainings.of(problem, replay, trained), ENERGY: read}
-    return System(name, problem.space, problem.objectives, functions, notes, chance=table.chance)
+    objectives = problem.objectives
+    if replay.deployed:  # the error of a problem costs a training in each precision
+        objectives = tuple(replace(one, reuse=replay.network) if one.name == ERROR else one for one in objectives)
+    return System(name, problem.space, objectives, functions, notes, chance=table.chance)
 
 
 @dataclass(frozen=True, slots=True)

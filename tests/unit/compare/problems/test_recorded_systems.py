@@ -210,6 +210,7 @@ def test_a_shipped_table_with_curves_has_both_problems_and_the_usual_one_is_not_
     assert found.error(list(found.space.enumerate())) == 0.0
     assert "precision" in (found.objectives[0].options or ())
     assert "precision" not in (usual.objectives[0].options or ())
+    assert found.objectives[0].reuse == (), "each precision costs a training"
     pool = usual.space.enumerate()
     assert (found.values(pool)[:, 0] != usual.values(pool)[:, 0]).sum() > 100
     assert found.fingerprint() != usual.fingerprint()
@@ -223,6 +224,7 @@ def test_a_replay_charges_a_training_once_and_a_test_for_another_precision(tmp_p
     assert train({**LARGE, "precision": "bf16"}) == (39.0, 1.0)
     assert train({**SMALL, "precision": "bf16"}) == (62.0, 21.0)
     assert any("precision of the design" in note for note in first.notes)
+    assert first.objectives[0].reuse == ("batch_size",)
     later = recorded_system("bert-imdb", trained=[{**LARGE, "precision": "fp32"}], folder=tmp_path)
     train = later.functions["error_percent"]
     assert train({**LARGE, "precision": "bf16"}) == (39.0, 1.0)
