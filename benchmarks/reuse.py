@@ -1,4 +1,4 @@
-"""What it gives that designs share a training: ``python -m benchmarks.reuse --problem squeezenet-h200-curves``.
+"""What it gives that designs share a training: ``python -m benchmarks.reuse``.
 
 Recorded tables are replayed as `flexibo run SYSTEM --recorded` does it: the error is that in the precision of a design,
 a network that was trained is tested in another precision for the price of a test, energies have error bars, and there
@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from statistics import median
+from statistics import fmean, median
 
 from rich.console import Console
 from rich.table import Table
@@ -38,18 +38,19 @@ def missed(task: tuple[str, int, float, bool]) -> float:
 def main() -> None:
     """Print a table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.reuse", description=__doc__)
-    parser.add_argument("--problem", default="squeezenet-h200-curves", help="a table with errors in each precision")
-    parser.add_argument("--budget", type=float, help="seconds of the recording")
-    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--systems", default=",".join(BUDGETS), help="comma-separated")
+    parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--jobs", type=int, default=2)
     given = parser.parse_args()
-    budget = given.budget or BUDGETS[given.problem.removesuffix("-h200-curves")]
-    shown = Table("", "median", *map(str, range(given.seeds)), title=f"{given.problem}: missed after {budget:g} s")
+    shown = Table("", "budget [s]", "median", "mean", "median, no reuse", "mean, no reuse", title="Missed at the end")
     with ProcessPoolExecutor(given.jobs) as pool:
-        for reuses in (False, True):
-            tasks = [(given.problem, seed, budget, reuses) for seed in range(given.seeds)]
-            found = list(pool.map(missed, tasks))
-            shown.add_row("reuse" if reuses else "no reuse", *(f"{error:.3f}" for error in (median(found), *found)))
+        for system in given.systems.split(","):
+            found: list[float] = []
+            for reuses in (True, False):
+                tasks = [(f"{system}-h200-curves", seed, BUDGETS[system], reuses) for seed in range(given.seeds)]
+                errors = list(pool.map(missed, tasks))
+                found += [median(errors), fmean(errors)]
+            shown.add_row(system, str(BUDGETS[system]), *(f"{error:.3f}" for error in found))
     Console().print(shown)
 
 
