@@ -496,8 +496,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
     started = time.monotonic()
     given.out.mkdir(parents=True, exist_ok=True)
-    if given.resume and given.resume.resolve() != given.out.resolve():
-        for path in given.resume.glob("*.partial"):
+    for folder in filter(None, (given.resume, given.earlier)):
+        if not folder.is_dir():
+            sys.stderr.write(f"There is no folder {folder}; give one with journals of another call.\n")
+            return 2
+    for path in given.resume.glob("*.partial") if given.resume else ():
+        if not (given.out / path.name).exists():  # what is there already goes on
             shutil.copy(path, given.out / path.name)
     platform = find_platform(given.platform)
 
@@ -528,7 +532,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             alike = same_trainings(given.earlier, plan) if given.earlier else None
             outcomes = {} if alike is None else alike.outcomes(plan.networks)
             if alike is not None:
-                at_once = alike.heading["trained_at_once"]
+                at_once = alike.heading.get("trained_at_once", 1)
                 heading["trained_earlier"] = {**alike.made_with, "networks": len(outcomes), "at_once": at_once}
             partial = given.out / f"{name}-{given.suffix}.csv.gz.partial"
             journal = stack.enter_context(opened(partial, plan, heading))

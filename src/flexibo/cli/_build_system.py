@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -40,8 +41,10 @@ def recorded_table(
 
     What a `study` has trained is not charged again.
     """
-    trained = () if study is None else trained_designs(study)
-    system = recorded_system(name, beside=beside, as_trained=as_trained, trained=trained)
+    system = recorded_system(name, beside=beside, as_trained=as_trained)
+    if study is not None:
+        _check_same_table(study, system)
+        system = recorded_system(name, beside=beside, as_trained=as_trained, trained=trained_designs(study))
     origin: dict[str, Any] = {"system": system.name, "recorded": True}  # the table: a system may get a second one
     if any(objective.name == ERROR and PRECISION in (objective.options or ()) for objective in system.objectives):
         origin[IN_PRECISION] = True
@@ -56,6 +59,32 @@ def trained_designs(study: Study) -> Designs:
     """The designs of a study whose error was measured."""
     (j,) = (j for j, objective in enumerate(study.history.objectives) if objective.name == ERROR)
     return study.history.data(j)[0]
+
+
+def _check_same_table(study: Study, system: System) -> None:
+    """Refuse a table that is not the one that a study was begun with: its values belong to other measurements."""
+    offered, history = system.space.to_dict(), study.history
+    is_another = history.space.to_dict() != offered
+    for j, objective in enumerate(history.objectives):
+        if objective.name in system.functions and not is_another:
+            designs, losses = history.data(j)[:2]
+            told = [objective.value(loss) for loss in losses.tolist()]
+            here = [_replayed(system, objective.name, design) for design in designs]
+            # Not any of them: a person may have told a value.
+            is_another = 2 * sum(map(math.isclose, told, here)) < len(told)
+    if is_another:
+        raise InvalidValueError(
+            f"The study {study.name!r} was begun with another version of the table {system.name}, and its values are "
+            "not those of this one; continue it with the version of flexibo that began it, or start another study: "
+            "give it another name."
+        )
+
+
+def _replayed(system: System, name: str, design: Mapping[str, Any]) -> float:
+    """The value of an objective in a table."""
+    answer: Any = system.functions[name](design)
+    value = answer[0]
+    return float(value[name] if isinstance(value, Mapping) else value)
 
 
 def demo_system() -> BuiltSystem:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -30,12 +32,14 @@ from flexibo.cli._run_file import check_is_system
 from flexibo.cli._storage import is_stored, load_study, storage_url, stored_origin
 from flexibo.cli._text import count_of_designs, counted, output_console
 from flexibo.errors import InvalidValueError
+from flexibo.objectives import Objective
 from flexibo.results.chance import CHANCE
 from flexibo.storage import shown_url, sqlite_file, stored_studies
 from flexibo.study import Study
 from flexibo.studyfile import ExecutorChoice, file_stem
 from flexibo.studyfile.system_file import DEFAULT_BUDGET_SECONDS
 from flexibo.systems.base import System
+from flexibo.transfer import study_copy
 
 DEFAULT_LEASE_SECONDS = 60.0
 
@@ -116,9 +120,10 @@ def _open_study(built: BuiltSystem, given: StudyOptions) -> Study:
     """The study of a system, new or stored; a typed budget is set afterwards."""
     system, budget, url = built.system, given.budget_seconds, _url(built.system, given)
     name = given.name or _stored_name(built, given) or _own_name(system)
+    objectives = _as_begun(system.objectives, url, name) if is_stored(url, name) else system.objectives
     return Study(
         system.space,
-        system.objectives,
+        objectives,
         method=given.method or "flexibo",
         budget=DEFAULT_BUDGET_SECONDS if budget is None else opening_budget(url, name, budget),
         seed=given.seed or 0,
@@ -128,6 +133,12 @@ def _open_study(built: BuiltSystem, given: StudyOptions) -> Study:
         stop=given.stop_rules,
         origin=built.origin,
     )
+
+
+def _as_begun(objectives: Sequence[Objective], url: str, name: str) -> tuple[Objective, ...]:
+    """The objectives with what a stored study says of the trainings that its designs share: older ones say nothing."""
+    reuse = {objective.name: objective.reuse for objective in study_copy(url, name).study.objectives}
+    return tuple(replace(objective, reuse=reuse.get(objective.name, objective.reuse)) for objective in objectives)
 
 
 def _open_recorded(name: str, options: SystemOptions, given: StudyOptions) -> tuple[Study, BuiltSystem]:

@@ -8,6 +8,7 @@ import re
 import signal
 import sys
 from collections.abc import Collection
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import pytest
 from tests.command_line import call, error, good, mentions, refusal
 
-from flexibo import Objective, Study
+from flexibo import Objective, Space, Study
 from flexibo.cli._build_system import recorded_table
 from flexibo.compare.problems.recorded_systems import recorded_system
 from flexibo.systems.base import System
@@ -55,6 +56,16 @@ def small_table(folder: Path) -> None:
         "test_seconds": [1.0] * 3,
     }
     write_table(folder / "small-h200-curves.csv.gz", RecordedTable(heading, tuple(rows)))
+
+
+def one_more(function: Any) -> Any:
+    """The function with a value that is 1 larger."""
+
+    def measured(design: Any) -> tuple[float, float]:
+        value, cost = function(design)
+        return value + 1.0, cost
+
+    return measured
 
 
 def test_a_recorded_table_has_a_third_objective_on_request_and_resume_keeps_it(
@@ -165,6 +176,32 @@ class TestRunAndResume:
         picture.unlink()
         assert picture.name in good("resume", "--budget", "90s")
         assert picture.exists()
+
+    @pytest.mark.parametrize("what", ["values", "options"])
+    def test_another_version_of_a_table_does_not_continue_a_study(
+        self, toy: System, monkeypatch: pytest.MonkeyPatch, what: str
+    ) -> None:
+        replay = ("run", "toy", "--recorded", "--method", "random", "--budget")
+        good(*replay, "80s")
+        changed = {name: one_more(function) for name, function in toy.functions.items()}
+        space = Space.from_designs({name: [1, 2] for name in (*toy.space.names, "streams")})
+        other = replace(toy, functions=changed) if what == "values" else replace(toy, space=space)
+        monkeypatch.setattr("flexibo.cli._build_system.recorded_system", lambda *_, **__: other)
+        before = Study.load("sqlite:///toy-table.db").spent
+        assert mentions(refusal("resume", "--budget", "90s"), "another version", "toy-table", "another name")
+        assert mentions(refusal(*replay, "90s"), "another" if what == "values" else "streams", "another name")
+        assert Study.load("sqlite:///toy-table.db").spent == before
+
+    def test_a_study_that_was_begun_before_trainings_were_shared_goes_on(
+        self, toy: System, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        replay = ("run", "toy", "--recorded", "--method", "random", "--budget")
+        good(*replay, "80s")
+        first, *others = toy.objectives
+        shared = replace(toy, objectives=(replace(first, reuse=toy.space.names[:1]), *others))
+        monkeypatch.setattr("flexibo.cli._build_system.recorded_system", lambda *_, **__: shared)
+        good(*replay, "90s")
+        assert [objective.reuse for objective in Study.load("sqlite:///toy-table.db").objectives] == [(), ()]
 
     def test_two_studies_of_a_table_in_one_folder_have_pictures_of_their_own(self, toy: System) -> None:
         replay = ("run", "toy", "--recorded", "--method", "random", "--budget", "80s")

@@ -84,7 +84,7 @@ class TestReplays:
     ) -> None:
         told = []
         monkeypatch.setattr(
-            "flexibo.cli._build_system.recorded_system", lambda name, **how: told.append([*how["trained"]]) or toy
+            "flexibo.cli._build_system.recorded_system", lambda name, **how: told.append([*how.get("trained", ())]) or toy
         )
         FILE.write_text(REPLAYED)
         good("run", FILE)
