@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -72,7 +73,7 @@ def shown_words(words: Sequence[str]) -> list[str]:
 def is_stored(url: str, name: str) -> bool:
     """Whether the study, or any study if the name is empty, exists; a database that cannot be used is an error."""
     scheme, _, path = url.partition(":///")
-    if scheme.startswith("sqlite") and not Path(path).expanduser().exists():
+    if scheme.startswith("sqlite") and not os.path.exists(Path(path).expanduser()):
         return False
     found = [study.name for study in stored_studies(url)]
     return name in found if name else bool(found)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from pathlib import Path
 
@@ -39,6 +41,11 @@ class TestFindingTheStorage:
         assert mentions(outcome.exception, "postgresql://ada:***@127.0.0.1:1/studies")
         assert "s3cret" not in f"{outcome.exception} {outcome.output}"
         assert not Path("f.csv").exists()
+
+    def test_a_name_that_is_too_long_for_a_file_is_one_sentence(self) -> None:
+        place = f"sqlite:///{'s' * 300}.db"
+        sentence = refusal("run", "resnet", "--recorded", "--budget", "50s", "--storage", place)
+        assert mentions(sentence, os.strerror(errno.ENAMETOOLONG), "another place")
 
     def test_a_mistake_is_one_harmless_sentence_and_status_2(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
