@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import pytest
 from tests.command_line import FakeMeter, call, good, mentions, refusal, write_mnist
@@ -84,7 +85,8 @@ class TestReplays:
     ) -> None:
         told = []
         monkeypatch.setattr(
-            "flexibo.cli._build_system.recorded_system", lambda name, **how: told.append([*how.get("trained", ())]) or toy
+            "flexibo.cli._build_system.recorded_system",
+            lambda name, **how: told.append([*how.get("trained", ())]) or toy,
         )
         FILE.write_text(REPLAYED)
         good("run", FILE)
