@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 import pytest
 from tests.command_line import FakeMeter, call, good, mentions, refusal, write_mnist
