@@ -40,7 +40,7 @@ from typing import Any
 
 from benchmarks.record_earlier import TIMES, Known, earlier, same_trainings
 from benchmarks.record_recipes import RECIPES, plan_of, recipe_of
-from flexibo.errors import DesignError
+from flexibo.errors import DesignError, FlexiBOError
 from flexibo.hardware import EstimatedMeter
 from flexibo.hardware.knobs import Journal
 from flexibo.systems.build import task_of
@@ -196,9 +196,8 @@ def trained(one: Recorded, n: int, device: str) -> dict[str, Any]:
 
     network = one.plan.networks[n]
     found = train(one.task, network, seed=SEED, device=device, each_epoch=True)
-    precisions = dict.fromkeys(str(deployment["precision"]) for deployment in one.plan.deployments)
     errors = {}
-    for precision in precisions:
+    for precision in _precisions(one.plan):
         with suppress(DesignError):  # not finite in that precision
             model = deployed(copy.deepcopy(found.model), device, precision)
             errors[precision] = float(one.task.error_percent(model, network, device))
@@ -209,6 +208,10 @@ def trained(one: Recorded, n: int, device: str) -> dict[str, Any]:
         "trained_on": " and ".join(found.machines),
         "seconds_with_others": found.seconds,
     }
+
+
+def _precisions(plan: Plan) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(str(deployment["precision"]) for deployment in plan.deployments))
 
 
 def reader(
@@ -494,12 +497,20 @@ def write_tables(all_recorded: Mapping[str, Recorded], folder: Path, suffix: str
 def main(arguments: Sequence[str] | None = None) -> int:
     """Record for some time; the exit status is 0 if all tables are complete and 3 if measurements are left."""
     given = _parser().parse_args(arguments)
-    started = time.monotonic()
-    given.out.mkdir(parents=True, exist_ok=True)
     for folder in filter(None, (given.resume, given.earlier)):
         if not folder.is_dir():
             sys.stderr.write(f"There is no folder {folder}; give one with journals of another call.\n")
             return 2
+    try:
+        return _record(given)
+    except FlexiBOError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+
+
+def _record(given: argparse.Namespace) -> int:
+    started = time.monotonic()
+    given.out.mkdir(parents=True, exist_ok=True)
     for path in given.resume.glob("*.partial") if given.resume else ():
         if not (given.out / path.name).exists():  # what is there already goes on
             shutil.copy(path, given.out / path.name)
@@ -530,7 +541,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if known is not None:
                 heading["earlier"] = {**known.made_with, "deployments": known.in_common(plan.deployments)}
             alike = same_trainings(given.earlier, plan) if given.earlier else None
-            outcomes = {} if alike is None else alike.outcomes(plan.networks)
+            outcomes = {} if alike is None else alike.outcomes(plan.networks, _precisions(plan))
+            if given.earlier and known is None and alike is None:
+                say(f"{name}: {given.earlier} has no recording of the same system and data to take anything from")
             if alike is not None:
                 at_once = alike.heading.get("trained_at_once", 1)
                 heading["trained_earlier"] = {**alike.made_with, "networks": len(outcomes), "at_once": at_once}

@@ -8,7 +8,7 @@ the deployments differ, and only from a journal.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -51,10 +51,14 @@ class Known:
         places = (d for d, known in enumerate(self.deployments) if {**off, **known} == deployment)
         return next((self.readings[n, d] for d in places if (n, d) in self.readings), None)
 
-    def outcomes(self, networks: Sequence[Mapping[str, Any]]) -> dict[int, Mapping[str, Any]]:
-        """The outcome of each of these networks that was trained, by its place among them."""
+    def outcomes(
+        self, networks: Sequence[Mapping[str, Any]], precisions: Collection[str] = ()
+    ) -> dict[int, Mapping[str, Any]]:
+        """The outcome of each of these networks that was trained and tested in these precisions, by its place."""
         places = {n: self.networks.index(network) for n, network in enumerate(networks) if network in self.networks}
-        return {n: self.errors[other] for n, other in places.items() if other in self.errors}
+        found = {n: self.errors[other] for n, other in places.items() if other in self.errors}
+        wanted = set(precisions)
+        return {n: one for n, one in found.items() if "failed" in one or wanted <= set(one.get("deployed", {}))}
 
 
 def earlier(folder: Path, plan: Plan) -> Known | None:

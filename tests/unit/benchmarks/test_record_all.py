@@ -152,6 +152,21 @@ def test_a_recording_of_other_deployments_takes_the_trainings_and_the_readings_i
     assert (heading["earlier"]["deployments"], heading["trained_earlier"]["networks"]) == (2, 2)
 
 
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_folders_that_are_of_no_use_are_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(record_all, "_loaded", few_images)
+    assert recorded(tmp_path / "out", "--earlier", str(tmp_path / "none")) == 2
+    assert str(tmp_path / "none") in capsys.readouterr().err
+    (tmp_path / "lenet-x.csv.gz.partial").write_text("hello\n")
+    assert recorded(tmp_path / "out", "--earlier", str(tmp_path)) == 2
+    assert "lenet-x.csv.gz.partial" in capsys.readouterr().err
+    (tmp_path / "lenet-x.csv.gz.partial").unlink()
+    recorded(tmp_path / "out", "--earlier", str(tmp_path), "--seconds", "0")
+    assert "no recording of the same system" in capsys.readouterr().out
+
+
 def test_every_recipe_has_eight_deployments_and_forty_eight_networks() -> None:
     for name, system in SYSTEMS.items():
         plan = plan_of(system, recipe_of(system, "small", NvidiaGpu()), count=48, seed=0, settings={})

@@ -125,6 +125,8 @@ def test_trainings_are_taken_over_if_only_the_deployments_differ(tmp_path: Path,
     assert known is not None
     assert known.outcomes(plan.networks) == {n: journal.errors[n + 1] for n in range(len(plan.networks))}
     assert known.outcomes([{"filters": 1, "filter_size": 1}]) == {}
+    failed = {n for n, outcome in known.outcomes(plan.networks).items() if "failed" in outcome}
+    assert set(known.outcomes(plan.networks, ["fp16"])) == failed, "what was not tested in it is trained anew"
     assert same_trainings(tmp_path, AT_FIRST) is None, "that is the recording itself"
     assert same_trainings(tmp_path, replace(LONGER, deployments=plan.deployments)) is None
     (tmp_path / f"{NAME}.partial").unlink()
