@@ -155,8 +155,7 @@ class Costs:
     def prices_of(self, history: History, evaluations: Sequence[Evaluation]) -> FloatArray:
         """The expected real cost (e,) of each evaluation: of the steps that it goes."""
         places = [history.purchase_of(evaluation.objective) for evaluation in evaluations]
-        designs = history.space.known_designs([evaluation.design for evaluation in evaluations])
-        whole = self._whole(history, designs)
+        whole = self._whole(history, history.space.known_designs([evaluation.design for evaluation in evaluations]))
         shares = [_share(history, p, evaluation) for p, evaluation in zip(places, evaluations, strict=True)]
         return np.asarray(whole[np.arange(len(places)), places] * shares)
 

@@ -67,7 +67,7 @@ def _check_same_table(study: Study, system: System) -> None:
     is_another = history.space.to_dict() != offered
     for j, objective in enumerate(history.objectives):
         if objective.name in system.functions and not is_another:
-            designs, losses = history.data(j)[:2]
+            designs, losses = history.data(j)
             told = [objective.value(loss) for loss in losses.tolist()]
             here = [_replayed(system, objective.name, design) for design in designs]
             # Not any of them: a person may have told a value.
