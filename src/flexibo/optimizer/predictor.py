@@ -12,7 +12,7 @@ from flexibo._internal.arrays import FloatArray, IntArray
 from flexibo._internal.random_streams import Stream, entropy, generator
 from flexibo._internal.threads import single_thread
 from flexibo.belief.belief import SIMULTANEOUS, Belief, Predictions, exploration, predictions
-from flexibo.belief.candidates import around, candidates
+from flexibo.belief.candidates import around, candidates, corners_are_worth_it
 from flexibo.belief.costs import CostCallable, Costs
 from flexibo.belief.failures import PROBABLE, chance_of_success, possible
 from flexibo.belief.price_list import PriceList
@@ -221,9 +221,9 @@ class Predictor:
             feasible = np.where(possible(history, known), feasible, -1.0)
             likely = feasible >= min(0.5, max(0.0, float(feasible.max())))
             parents = known[likely][non_dominated(boxes.mu[likely][:, list(history.optimised)])]
-        return candidates(
-            history.space, count, known, rng, parents=parents, steps=self._source is Candidates.AROUND_BEST
-        )
+        steps = self._source is Candidates.AROUND_BEST
+        corners = steps and history.space.size > count and corners_are_worth_it(history)
+        return candidates(history.space, count, known, rng, parents=parents, steps=steps, corners=corners)
 
     def _tolerances(self, history: History) -> FloatArray:
         """Differences that do not matter (n,): as given, or 1 % of the range of the first measurements."""

@@ -311,6 +311,26 @@ def stepped(option: Option, codes: FloatArray, scales: FloatArray, rng: np.rando
     return np.where(moved == codes, np.clip(codes + np.sign(steps), low, high), moved)
 
 
+def at_ends(option: Option, codes: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """The codes of an end of an option's range (m,), each end as often; those of a `Categorical` stay as they are."""
+    if option.known:
+        return among_known(option, at_ends(without_known(option), _among_legal(option, codes), rng))
+    if isinstance(option, Categorical):
+        return codes
+    low, high, _ = _ends(option)
+    return np.where(rng.random(len(codes)) < 0.5, low, high)
+
+
+def is_at_end(option: Option, codes: FloatArray) -> BoolArray:
+    """Whether each code (m,) is that of an end of an option's range; those of a `Categorical` and inactive ones are."""
+    legal = without_known(option)
+    if isinstance(legal, Categorical):
+        return np.ones(len(codes), dtype=np.bool_)
+    low, high, _ = _ends(legal)
+    own = _among_legal(option, codes) if option.known else codes
+    return np.asarray((own == low) | (own == high) | np.isnan(codes))
+
+
 def _ends(option: Ordinal | Integer | Real) -> tuple[float, float, bool]:
     if isinstance(option, Ordinal):
         return 0.0, option.size - 1.0, False

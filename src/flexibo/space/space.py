@@ -12,6 +12,7 @@ from flexibo._internal.arrays import BoolArray, FloatArray, IntArray
 from flexibo.errors import InvalidTypeError, InvalidValueError
 from flexibo.space import _configspace, _neighbours, _record
 from flexibo.space._conditions import Conditions
+from flexibo.space._corners import corners, is_corner
 from flexibo.space._legal_designs import LegalDesigns, Rule
 from flexibo.space._option_table import Families, OptionTable
 from flexibo.space._pool import read_pool
@@ -220,6 +221,18 @@ class Space:
         depends on the space and on how much is known already.
         """
         return _neighbours.steps_away(self._legal, parents, count, rng)
+
+    def corners(self, count: int, rng: np.random.Generator) -> Designs:
+        """At most `count` random legal designs whose numbers are all at an end of their range; none if there is a pool.
+
+        Categories are drawn. A uniform draw of many options hardly ever has a corner, and losses that rise or fall with
+        every option are least there.
+        """
+        return corners(self._legal, count, rng)
+
+    def is_corner(self, designs: Designs) -> BoolArray:
+        """Whether all numbers of each design (m,) are at an end of their range; categories do not count."""
+        return is_corner(designs)
 
     def to_dict(self) -> dict[str, Any]:
         """The space as JSON-able values; a rule cannot be stored, only that there is one (`has_rule`)."""

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from flexibo import Space
-from flexibo.belief.candidates import around, candidates, filling_designs, initial_designs
+from flexibo import Space, Study
+from flexibo.belief.candidates import around, candidates, corners_are_worth_it, filling_designs, initial_designs
 from flexibo.errors import InvalidValueError
 
 
@@ -63,6 +63,38 @@ def test_a_pool_has_no_random_steps(space: Space) -> None:
     parents = pool.sample(3, np.random.default_rng(1))
     assert len(pool.steps_away(parents, 100, np.random.default_rng(2))) == 0
     assert len(candidates(pool, 40, parents, np.random.default_rng(2), parents=parents, steps=True)) >= 40
+
+
+def test_a_few_candidates_are_corners_if_they_are_asked_for(space: Space) -> None:
+    parents = space.sample(3, np.random.default_rng(1))
+    rng = np.random.default_rng(2)
+    drawn = candidates(space, 400, parents[:0], rng, parents=parents, steps=True, corners=True)
+    assert len(drawn) == 400
+    assert 12 <= space.is_corner(drawn).sum() <= 60
+    assert {*space.steps_away(parents, 100, np.random.default_rng(2))} <= {*drawn}
+
+
+def test_corners_are_worth_it_until_three_more_missed_the_front_than_are_on_it() -> None:
+    study = Study(Space({"x": (0.0, 1.0), "y": (0.0, 1.0)}), ["error", "joules"], budget=100)
+
+    def told(x: float, y: float, error: float, joules: float) -> bool:
+        study.add({"x": x, "y": y}, {"error": error, "joules": joules})
+        return corners_are_worth_it(study.history)
+
+    assert told(0.5, 0.5, 0.5, 0.5)
+    assert told(0.0, 0.0, 0.9, 0.9)
+    assert told(0.0, 1.0, 0.9, 0.9)
+    assert told(0.3, 1.0, 0.9, 0.9)  # no corner
+    assert not told(1.0, 0.0, 0.9, 0.9)
+    assert told(1.0, 1.0, 0.1, 0.1)
+
+
+def test_corners_of_which_something_is_missing_do_not_count() -> None:
+    study = Study(Space({"x": (0.0, 1.0), "y": (0.0, 1.0)}), ["error", "joules"], budget=100)
+    study.add({"x": 0.5, "y": 0.5}, {"error": 0.5, "joules": 0.5})
+    for x, y in ((0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0)):
+        study.add({"x": x, "y": y}, {"joules": 0.9})
+    assert corners_are_worth_it(study.history)
 
 
 def test_filling_designs_depend_on_the_seed_alone_and_the_first_few_are_far_apart() -> None:
