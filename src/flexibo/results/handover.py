@@ -100,7 +100,7 @@ class HandOver:
     def _price(self, unit: str) -> str:
         if not self.to_confirm:
             is_best = self.certificate is not None and is_bound(self.certificate) and not self.certificate.relative
-            search = "" if is_best else "; continue the study to search for others"
+            search = "" if is_best else "; designs that were not tried may be better"
             return f"{NOTHING_PROMISING}{search}" if self.front else ""
         what = "the promising design" if self.to_confirm == 1 else f"the {self.to_confirm} promising designs"
         if self.confirm_cost is None:

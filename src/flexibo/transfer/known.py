@@ -43,6 +43,8 @@ def _lines(source: str | Path | Study, name: str | None, stack: ExitStack) -> tu
     text = str(source)
     path = Path(text).expanduser()
     if "://" not in text and path.suffix.lower() not in DATABASES:
+        if path.is_char_device():  # such as /dev/zero, which never ends
+            raise InvalidValueError(f"{text} is a device; give a file.")
         try:
             return stack.enter_context(open(path, encoding="utf-8-sig", newline="")), text
         except (OSError, ValueError) as error:  # a name with a null character is none

@@ -112,7 +112,7 @@ def test_the_last_sentence_has_the_bound_of_the_confirmed_designs_alone() -> Non
     assert told.to_dict()["missed_at_most"] == 0.125
     nothing = replace(told, promising=Promising(), to_confirm=0)
     ending = "no design that is measured in part is expected to improve the confirmed front"
-    assert nothing.sentence().endswith(f"{ending}; continue the study to search for others.")
+    assert nothing.sentence().endswith(f"{ending}; designs that were not tried may be better.")
     assert str(nothing.promising).lower() == f"{ending}."
     best = replace(bound, relative=0.0)  # nothing better exists
     assert replace(nothing, certificate=best, with_promising=best).sentence().endswith(f"{ending}.")

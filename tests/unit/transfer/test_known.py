@@ -88,3 +88,9 @@ def test_what_is_brought_along_while_the_study_is_changed_is_checked_again() -> 
     storage.crossing = partial(other.change, options={"x": (0.0, 2.0)})
     learn_from(one, old)
     assert sum(isinstance(event, Added) for event in one.events) == 8
+
+
+def test_a_device_is_refused_before_it_is_read() -> None:
+    study = Study(OPTIONS, ["a", "b"], budget=5, seed=1)
+    with pytest.raises(FlexiBOError, match="/dev/zero is a device; give a file"):
+        learn_from(study, "/dev/zero")
