@@ -90,8 +90,12 @@ class Trial:
         reason += "" if reason.endswith((".", "!", "?")) else "."
         is_counted = self.study.history.failed_attempts[name] > 0
         counts = "Its failures are counted" if is_counted else "No failure and no cost is counted"
+        kept = ""
+        if outcome.evaluation.stop is not None and outcome.reports:
+            folder = self.study.checkpoint(outcome.evaluation.design, name)
+            kept = f" Values that it reported on the way are kept; if they are wrong, remove {folder}."
         return printable_line(
-            f"Objective {name!r} gave no value ({design}). {reason} {counts}, and nothing more was measured. Fix the "
+            f"Objective {name!r} gave no value ({design}). {reason} {counts}, and nothing more was measured.{kept} Fix the "
             f"cause, then type: {self.about.command} (--no-try counts such failures and continues; a command exits "
             "with 125 if only this design is impossible)."
         )

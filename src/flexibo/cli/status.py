@@ -198,7 +198,8 @@ def _by(worker: Mapping[str, Any]) -> str:
 def _failure(row: Mapping[str, Any]) -> str:
     reason = row["reason"] or "no reason was given"
     impossible = "impossible: " if row["state"] == "impossible" else ""
-    return f"{row['number']} {row['objective']} of {design_line(row['design'])}: {impossible}{reason}"
+    number = "imported:" if row["number"] is None else row["number"]
+    return f"{number} {row['objective']} of {design_line(row['design'])}: {impossible}{reason}"
 
 
 def _note(note: Mapping[str, Any]) -> str:

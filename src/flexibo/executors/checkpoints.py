@@ -76,10 +76,17 @@ class Checkpoint:
         except OSError as error:
             raise _unusable(self.folder, error) from None
 
-    def forget(self) -> None:
-        """Forget all values that were reported."""
+    def forget(self, *, after: int = 0) -> None:
+        """Forget the values that were reported of later steps than `after`; by default all."""
+        path = self.folder / REPORTS
+        kept = [json.dumps(report).encode() + b"\n" for report in self.reports() if report[0] <= after]
         try:
-            (self.folder / REPORTS).unlink(missing_ok=True)
+            if not kept:
+                path.unlink(missing_ok=True)
+                return
+            draft = path.with_suffix(".new")
+            draft.write_bytes(b"".join(kept))
+            draft.replace(path)  # at once: a killed process loses none of what is kept
         except OSError as error:
             raise _unusable(self.folder, error) from None
 

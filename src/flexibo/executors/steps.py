@@ -106,6 +106,13 @@ class Steps:
         """The values that the study does not know yet, at most `MOST_REPORTS`; all that are at stops are among them."""
         return new_reports(self._objective, self._evaluation, self._new)
 
+    def take_back_answer(self) -> None:
+        """Forget the value at `stop` that this attempt reported: the attempt was refused, so it is no answer."""
+        if self.known_value() is None or self._checkpoint.holder() not in ("", self._evaluation.token):
+            return
+        self._checkpoint.forget(after=self.stop - 1)
+        self._new = [report for report in self._new if report[0] < self.stop]
+
     def known_value(self) -> float | None:
         """The value at `stop` if it was reported."""
         return dict(self._new).get(self.stop)
@@ -166,6 +173,9 @@ class StepMeasure:
         try:
             known = steps.known_value()
             return (known, 0.0) if known is not None else steps.checked_answer(self.function(steps))
+        except WrongValueError:
+            steps.take_back_answer()
+            raise
         finally:
             if asked.stop is not None:
                 note_reports(steps.reports, begun)

@@ -49,7 +49,7 @@ class Objective:
         measured_with: The objective whose evaluation yields this one too.
         cost: The expected cost of one evaluation, used until one was made.
         timeout: Seconds after which an evaluation counts as failed.
-        retries: How many further attempts follow one that failed. By default this depends on the failure: one after an
+        retries: How many further attempts follow one that failed, at most. By default this depends on the failure: one after an
             error, two if each gives another error or the worker was lost, and none after a timeout or a wrong value.
         fails_with: An objective whose failures have the same cause: what cannot be measured for a design in one of them
             cannot be in the other.

@@ -49,6 +49,18 @@ class StudyCheckpoints:
             return ()
         return new_reports(objective, evaluation, self.found.of(objective, evaluation.design).reports())
 
+    def take_back(self, evaluation: Evaluation) -> Path | None:
+        """Forget the answer that a function that is broken reported, so that the evaluation is measured again.
+
+        What it reported on the way stays, and the next attempt resumes there; returns where, if there is anything.
+        """
+        objective = self._objective(evaluation.objective)
+        if evaluation.stop is None or objective is None:
+            return None
+        checkpoint = self.found.of(objective, evaluation.design)
+        checkpoint.forget(after=evaluation.stop - 1)
+        return checkpoint.folder if checkpoint.reports() else None
+
     def _objective(self, name: str) -> Objective | None:
         return next((objective for objective in self._history.objectives if objective.name == name), None)
 

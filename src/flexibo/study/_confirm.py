@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from flexibo._internal.arrays import FloatArray
 from flexibo._internal.checks import whole_number
@@ -32,6 +32,7 @@ class Wish:
     budget: float | None
     readings: int
     runs: bool = False  # whether the queue is measured at once: then it does not matter who queued a row
+    goes_on: bool = False  # whether something was confirmed before: then it is no error if nothing more can be paid
 
     @classmethod
     def of(cls, rows: object, budget: float | None, readings: object, *, runs: bool) -> Wish:
@@ -40,6 +41,15 @@ class Wish:
             raise InvalidTypeError(f"rows is {rows!r}; give a list of row numbers, or leave it out for all.")
         numbers = None if rows is None else tuple(dict.fromkeys(whole_number("A row", row, least=1) for row in rows))
         return cls(numbers, checked_budget(budget), checked_readings(readings), runs)
+
+    def further(self, left: float) -> Wish | None:
+        """What is wished for after everything that was queued has been read; None if nothing is.
+
+        Further readings change which designs are on the front, and those that join it have fewer. `left` may be spent.
+        """
+        if self.rows is not None or self.readings == 1 or left <= 0.0:
+            return None
+        return replace(self, budget=None if left == math.inf else left, goes_on=True)
 
     @property
     def include(self) -> str:
@@ -63,10 +73,9 @@ def chosen_rows(
     for number in wish.rows:
         if number not in known:
             last = max(known, default=0)
-            listed = f"the front has rows 1 to {found.last_likely}" if known else "there are no rows yet"
-            more = f", and with those that are only possible to {last}" if last > found.last_likely else ""
-            count = f"{len(promising)} of them to be confirmed"
-            raise InvalidValueError(f"Row {number} is unknown; {listed}{more}, {count}. Nothing was queued.")
+            listed = f"there are rows 1 to {found.last_likely}" if known else "there are no rows yet"
+            more = f", and with --possible to {last}" if last > found.last_likely else ""
+            raise InvalidValueError(f"Row {number} is unknown; {listed}{more}. Nothing was queued.")
     return {number: known[number] for number in wish.rows}
 
 
@@ -91,7 +100,9 @@ def confirming_events(history: History, costs: Costs, rows: Mapping[int, Design]
             found.append(event)
             prices += price
             planned |= {_part(history, name, event.design) for name in event.objectives}
-    if (prices > left + slack or left <= 0.0) if wish.rows is not None else (not found and cheapest < math.inf):
+    is_none_paid = not found and cheapest < math.inf
+    is_too_small = is_none_paid if wish.rows is None else prices > left + slack or left <= 0.0
+    if is_too_small and not wish.goes_on:
         raise _too_small(prices if found else cheapest, left, queue_price(history, costs), wish, history.cost_unit)
     return [*_raised(history, costs, wish.budget), *found] if found else []
 
@@ -144,7 +155,7 @@ def _raised(history: History, costs: Costs, granted: float | None) -> list[Event
 
 def _too_small(price: float, left: float, queued: float, wish: Wish, unit: str) -> InvalidValueError:
     what = f"The budget of {format_budget(wish.budget, unit)}" if wish.budget else "What is left of the study's budget"
-    which = "these rows are" if wish.rows else "the cheapest row is"
+    which = "the cheapest row is" if not wish.rows else "these rows are" if len(wish.rows) > 1 else "this row is"
     remedy = "Give a larger one" if wish.budget else "Grant more with a budget for confirming"
     return InvalidValueError(
         f"{what} is too small: {which} expected to cost {format_spent(price, None, unit)}, and "

@@ -39,10 +39,14 @@ class QueueOnly:
         self._limit = limit
         self._since = len(study.history.events)
 
+    @property
+    def left(self) -> float:
+        """What may still be spent on the queue."""
+        return self._limit if self._limit == math.inf else self._limit - self._spent_or_reserved()
+
     def ask_or_stop(self, only: Collection[str] | None = None) -> Evaluation | Stop:
         """The next queued evaluation for this worker, or why there is none."""
-        limit = self._limit if self._limit == math.inf else self._limit - self._spent_or_reserved()
-        answer = self.study.ask_queued_or_stop(only, limit=limit)
+        answer = self.study.ask_queued_or_stop(only, limit=self.left)
         self.is_spent = isinstance(answer, Stop) and answer.kind is StopKind.BUDGET
         # Of the study itself it says nothing: that may have a budget left.
         return replace(answer, kind=StopKind.QUEUE) if isinstance(answer, Stop) and self.is_spent else answer

@@ -25,11 +25,15 @@ waits = logging.getLogger("flexibo.study.waiting")
 
 
 class FirstCallError(Exception):
-    """An objective that was never measured gave no value: most often a mistake, and no failure of its design."""
+    """An objective that was never measured gave no value: most often a mistake, and no failure of its design.
 
-    def __init__(self, outcome: Outcome) -> None:
+    `is_counted` says whether the outcome is stored nevertheless, as a failed evaluation.
+    """
+
+    def __init__(self, outcome: Outcome, *, is_counted: bool = False) -> None:
         super().__init__(outcome.reason)
         self.outcome = outcome
+        self.is_counted = is_counted
 
 
 class RunnableStudy(Protocol):

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from flexibo._internal.interrupts import Terminated
@@ -130,13 +131,18 @@ def run_until_stopped(
             bar.finish(study, stop.reason)
 
 
-def explained(outcome: Outcome) -> Exception:
-    """The error of a function whose first call failed, with a note; of another process with its traceback as text."""
+def explained(outcome: Outcome, kept: Path | None = None) -> Exception:
+    """The error of a function whose first call failed, with a note; of another process with its traceback as text.
+
+    The note says where the values are `kept` that it reported on the way.
+    """
     error = outcome.error or FunctionError(f"The function of {outcome.evaluation.objective!r} failed: {outcome.reason}")
     notes = [
         f"It is the first call of this function, for the design {dict(outcome.evaluation.design)}. Nothing is counted: "
         "mend the function and run again, or let it count as a failed evaluation with run(..., raise_first=False)."
     ]
+    if kept is not None:
+        notes.append(f"Values that it reported on the way are kept; if they are wrong, remove {kept}.")
     if outcome.error is None:
         notes.insert(0, outcome.mistake.rstrip())
     for note in notes:

@@ -120,10 +120,13 @@ def outcome_event(history: History, outcome: Outcome, *, worker: str) -> Told | 
     # The reason may be what a program printed, and a log line may reach a terminal.
     name, shown = printable_line(evaluation.objective), printable_line(reason)
     logger.warning("Evaluation %d (%s) failed: %s", evaluation.number, name, shown)
-    cost, token = checked_cost(outcome.cost), evaluation.token
+    cost, timed, token = checked_cost(outcome.cost), outcome.timed, evaluation.token
     objective = next((one for one in history.objectives if one.name == evaluation.objective), None)
     known = () if objective is None else usable_reports(objective, evaluation, outcome.reports)
-    return Failed(evaluation.number, reason, cost, worker, outcome.timed, outcome.impossible, kind, token, known)
+    if timed and evaluation.stop is not None and history.timed.get(evaluation.objective) is False:
+        # Its seconds mean nothing where functions say what their steps cost.
+        cost, timed = expected_loss(history, evaluation, known), False
+    return Failed(evaluation.number, reason, cost, worker, timed, outcome.impossible, kind, token, known)
 
 
 def given_back_events(history: History, outcome: Outcome, *, worker: str) -> list[Event]:

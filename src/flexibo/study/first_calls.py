@@ -95,7 +95,7 @@ class TryOnly:
         if outcome.values is not None:
             self._next()
         elif self._designs >= MOST_DESIGNS:
-            raise FirstCallError(outcome)
+            raise FirstCallError(outcome, is_counted=True)
 
     def release(self, evaluation: Evaluation, *, reason: str = "") -> None:
         """Give an evaluation back that was not attempted."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, overload
@@ -717,7 +716,8 @@ class Study:
             try:
                 self._run(source, means, progress=progress, idle=idle)
             except FirstCallError as broken:
-                raise explained(broken.outcome) from None
+                kept = self._checkpoints.take_back(broken.outcome.evaluation)
+                raise explained(broken.outcome, kept) from None
         logger.info("Study %r stopped: %s", self.name, printable_line(self.stopped))
 
     def try_out(self, objectives: Mapping[str, Measure], *, executor: Executor | str = "inline") -> tuple[Outcome, ...]:
@@ -738,8 +738,11 @@ class Study:
         """
         with self._runs.begun(self.history, objectives, executor, some=self.shared) as means:
             source = TryOnly(self, untried(self.history, means.functions))
-            with suppress(FirstCallError):
+            try:
                 self._run(source, means, progress=False, idle=None)
+            except FirstCallError as broken:
+                if not broken.is_counted:
+                    self._checkpoints.take_back(broken.outcome.evaluation)
             return tuple(source.outcomes)
 
     def confirm(
@@ -765,7 +768,8 @@ class Study:
                 budget pays for them.
             budget: Spend at most this on confirming. If less is left of the study's budget, that is raised, so a study
                 that has spent its budget can be confirmed too. By default what is left of the study's budget.
-            readings: How many readings of each noisy objective a design shall have, confirmed designs included.
+            readings: How many readings of each noisy objective a design shall have, confirmed designs included. What
+                joins the front by these readings is read again, too, as far as the budget pays for it.
             executor: As for `run`.
             progress: As for `run`.
             idle: As for `run`.
@@ -776,12 +780,17 @@ class Study:
         if objectives is None:
             return self._enqueue_rows(Wish.of(rows, budget, readings, runs=False))
         with self._runs.begun(self.history, objectives, executor, some=self.shared) as means:
-            found = self._enqueue_rows(Wish.of(rows, budget, readings, runs=True))
-            if self.history.queue:
-                source = QueueOnly(self, math.inf if budget is None else budget)
+            wish: Wish | None = Wish.of(rows, budget, readings, runs=True)
+            source = QueueOnly(self, math.inf if budget is None else budget)
+            found: tuple[QueuedDesign, ...] = ()
+            while wish is not None:
+                found += self._enqueue_rows(wish)
+                if not self.history.queue:
+                    break
                 self._run(source, means, progress=progress, idle=idle)
                 if source.is_spent:
-                    self._commit(lambda: unpaid_events(self.history, found))
+                    self._commit(partial(unpaid_events, self.history, found))
+                wish = None if self.history.queue else wish.further(source.left)
             return found
 
     def record_stop(self, kind: StopKind, reason: str, *, needs: float | None = None) -> None:

@@ -67,7 +67,14 @@ def read_results(lines: Iterable[str], copy: StudyCopy, source: str) -> Results:
             raise InvalidValueError(f"Line {number} of {source}: {error} Nothing was added.") from None
         history.append(result)
         found.append(result)
-    return Results(found, empty, known)
+    lasting = [result for result in found if not _was_measured_after_all(result, history)]
+    return Results(lasting, empty, known + len(found) - len(lasting))
+
+
+def _was_measured_after_all(result: Added, history: History) -> bool:
+    """Whether a result is a failure of what another attempt has measured."""
+    tried = [history.purchase_of(name) for name in result.failed]
+    return bool(tried) and all(history.is_measured(p, result.design) for p in tried)
 
 
 def import_results(results: Results, storage: Storage, copy: StudyCopy) -> None:
@@ -117,8 +124,9 @@ class _Columns:
         if len(cells) != len(self._names):
             raise InvalidValueError(f"It has {len(cells)} cells; the heading has {len(self._names)}.")
         row = {name: cell if cell.strip() else "" for name, cell in zip(self._names, cells, strict=True)}
-        values = self._read(row)
-        failed = {} if values else self._failed(row, history)
+        values, failed = self._read(row), self._failed(row, history)
+        if both := values.keys() & failed.keys():
+            raise InvalidValueError(f"It says that {min(both)} failed, and what it is; leave one of them out.")
         if not values and not failed:
             return None
         # An option may have a value of blanks.

@@ -52,6 +52,8 @@ def test_damaged_lines_are_skipped_and_the_first_value_of_a_step_counts(tmp_path
     assert checkpoint.reports() == ((1, 0.75), (3, 0.5))
     checkpoint.add(6, 0.25)
     assert checkpoint.reports() == ((1, 0.75), (3, 0.5), (6, 0.25))
+    checkpoint.forget(after=3)
+    assert checkpoint.reports() == ((1, 0.75), (3, 0.5))
     checkpoint.forget()
     assert checkpoint.reports() == ()
 

@@ -201,6 +201,24 @@ def test_what_is_wrong_is_a_value_failure_with_a_sentence_and_loses_nothing(
         assert found.reports[:2] == ((1, 0.75), (3, 0.5))
 
 
+def test_an_answer_that_was_refused_is_measured_again(checkpoints: Checkpoints) -> None:
+    def contradicting(steps: Steps) -> float:
+        trained(steps)
+        return 8.0
+
+    refused = outcome(checkpoints, contradicting)
+    assert "returned 8 and reported" in refused.reason
+    assert [step for step, _ in refused.reports] == list(range(1, 9))
+    starts: list[int] = []
+
+    def mended(steps: Steps) -> None:
+        starts.append(steps.start)
+        trained(steps)
+
+    assert outcome(checkpoints, mended).values == {"error": 1 / 9}
+    assert starts == [8]
+
+
 def test_a_mapping_may_be_returned_and_one_without_the_objective_is_an_error(checkpoints: Checkpoints) -> None:
     assert outcome(checkpoints, lambda steps: {"error": 0.5}).reports == ((9, 0.5),)
     missing = outcome(checkpoints, lambda steps: {"other": 0.5}, design=question(1).design)

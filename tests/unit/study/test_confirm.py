@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.unit.study.small_studies import LINE, asked, half_measured, snapshot
 
-from flexibo import Objective, Study
+from flexibo import Design, Objective, Study
 from flexibo.errors import InvalidTypeError, InvalidValueError
 from flexibo.history.events import Dequeued, Enqueued, Failed
 from flexibo.optimizer import StopKind
@@ -123,6 +123,38 @@ def test_more_readings_are_taken_of_confirmed_designs_too() -> None:
     found = study.confirm(LINE, readings=3)
     assert [queued.objectives for queued in found] == [("b",), ("b",)]
     assert study.history.count(1) == 6
+
+
+def lucky_study() -> Study:
+    """Three designs that differ in a noisy objective alone; the first one was read once, by luck, and is the front."""
+    study = Study({"x": [0, 1, 2]}, [Objective("a", cost=5.0), Objective("b", noisy=True, cost=1.0)], budget=50, seed=0)
+    for x, b in ((0, 0.1), (1, 0.5), (2, 0.9)):
+        study.add({"x": x}, {"a": 1.0, "b": b})
+    return study
+
+
+def later_readings(design: Design) -> tuple[float, float]:
+    return {0: 2.0, 1: 0.6, 2: 0.9}[design["x"]], 1.0
+
+
+def test_what_joins_the_front_by_further_readings_is_read_again_too() -> None:
+    study = lucky_study()
+    found = study.confirm({"b": later_readings, "a": LINE["a"]}, readings=3)
+    assert [queued.design["x"] for queued in found] == [0, 1]
+    assert [(row.design["x"], row.readings["b"]) for row in study.front()] == [(1, 3)]
+
+
+def test_further_readings_end_with_the_budget_that_was_given_for_them() -> None:
+    study = lucky_study()
+    found = study.confirm({"b": later_readings, "a": LINE["a"]}, readings=3, budget=3.0)
+    assert [queued.design["x"] for queued in found] == [0]
+    assert study.spent == 2.0
+    assert study.queue == ()
+
+
+def test_a_row_that_costs_too_much_is_one_row() -> None:
+    with pytest.raises(InvalidValueError, match="this row is expected to cost"):
+        lucky_study().confirm(rows=[1], readings=3, budget=0.5)
 
 
 def test_equivalent_designs_share_a_measurement() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 from tests.unit.study.small_studies import asked
 
-from flexibo import Objective, Study
+from flexibo import Design, Objective, Steps, Study
 from flexibo.belief.step_costs import whole_costs
 from flexibo.errors import InvalidTypeError, InvalidValueError
 from flexibo.history import History
@@ -203,3 +204,50 @@ def test_a_stored_question_or_report_beyond_the_last_step_is_damage() -> None:
         copy.commit(0, lambda none, stored=stored: stored)
         with pytest.raises(DamagedStudyError, match="goes from step"):
             opened(copy)
+
+
+def joules(design: Design) -> tuple[float, float]:
+    return 10.0 - design["x"], 1.0
+
+
+def test_an_answer_that_a_broken_function_reported_in_its_first_call_is_measured_again(tmp_path: Path) -> None:
+    study = Study({"x": [1, 2, 3]}, [ERROR, "joules"], budget=100, n_initial=3, seed=0, checkpoints=tmp_path)
+    starts: list[int] = []
+
+    def broken(steps: Steps) -> None:
+        for step in range(steps.start + 1, steps.stop + 1):
+            steps.report(step, 1e-4)
+        raise NameError("undefined_name")
+
+    def mended(steps: Steps) -> tuple[float, float]:
+        starts.append(steps.start)
+        return 3.0 + steps.design["x"], 9.0
+
+    with pytest.raises(NameError) as raised:
+        study.run({"error": broken, "joules": joules}, progress=False)
+    folder = study.checkpoint(study.history.asked[0].design, "error")
+    if sys.version_info >= (3, 11):
+        assert raised.value.__notes__[-1].endswith(f"if they are wrong, remove {folder}.")
+    assert study.try_out({"error": broken, "joules": joules})[0].values is None
+    study.run({"error": mended, "joules": joules}, progress=False)
+    assert starts == [8, 0, 0]  # the first one resumes
+    assert sorted(row.values["error"] for row in study.front()) == [4.0, 5.0, 6.0]
+
+
+def test_a_training_that_fails_pays_the_steps_that_it_reported_where_functions_say_what_they_cost(
+    tmp_path: Path,
+) -> None:
+    study = Study({"x": [1, 2, 3]}, [ERROR, "joules"], budget=100, n_initial=3, seed=0, checkpoints=tmp_path)
+    starts: list[int] = []
+
+    def fails_once(steps: Steps) -> tuple[float, float]:
+        starts.append(steps.start)
+        for step in range(steps.start + 1, 9):
+            steps.report(step, 1.0 / step)
+        if len(starts) == 2:
+            raise RuntimeError("the network is down")
+        return 0.1 * steps.design["x"], float(steps.stop - steps.start)
+
+    study.run({"error": fails_once, "joules": joules}, progress=False)
+    assert sorted(starts) == [0, 0, 0, 8]
+    assert study.spent == pytest.approx(27.0 + 3.0)

@@ -472,7 +472,7 @@ def test_a_remeasured_noisy_objective_may_be_asked_again(space: Space) -> None:
 
 
 def test_a_study_of_three_objectives_runs(space: Space) -> None:
-    study = Study(space, ["a", "b", "c"], budget=20, seed=0, n_initial=5, candidates=60)
+    study = Study(space, ["a", "b", "c"], budget=30, seed=0, n_initial=5, candidates=60)
     study.run(
         {
             "a": lambda d: (float(d["cpu_ghz"]), 1.0),  # type: ignore[arg-type]
@@ -481,7 +481,7 @@ def test_a_study_of_three_objectives_runs(space: Space) -> None:
         }
     )
     assert len(study.front()) + len(study.promising()) > 3
-    assert study.spent == 20
+    assert study.spent == 30
 
 
 def test_a_space_may_be_given_as_a_mapping() -> None:

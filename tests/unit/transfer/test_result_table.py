@@ -241,6 +241,23 @@ def test_rows_of_failures_are_imported_and_not_asked_again(url: str) -> None:
     assert (list(again.results), again.known) == ([], 1)
 
 
+def test_a_failure_of_what_another_attempt_measured_is_passed_over(url: str) -> None:
+    lines = [
+        "x,k,mode,error,objective,state,reason",
+        "0.377,2,fast,,error,failed,reset",
+        "0.377,2,fast,3.0,error,measured,",
+    ]
+    results = read_results(lines, study_copy(url), "results.csv")
+    assert [(result.values, result.failed) for result in results.results] == [({"error": 3.0}, {})]
+    assert results.known == 1
+
+
+def test_a_row_that_failed_and_has_a_value_is_refused(url: str) -> None:
+    lines = ["x,k,mode,error,objective,state", "0.5,2,fast,3.0,error,failed"]
+    with pytest.raises(InvalidValueError, match="error failed, and what it is; leave one of them out"):
+        read_results(lines, study_copy(url), "results.csv")
+
+
 def test_a_row_without_values_and_without_a_failed_objective_is_empty(url: str) -> None:
     lines = ["x,k,mode,error,objective,state", "0.5,2,fast,,error,released", "0.5,2,fast,,,failed"]
     found = read_results(lines, study_copy(url), "results.csv")
