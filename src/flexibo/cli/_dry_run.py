@@ -228,7 +228,7 @@ def _objective_rows(plan: Mapping[str, Any], study: Study) -> list[tuple[str, st
         goals += [f"at most {objective.at_most:g}{unit}"] if objective.at_most is not None else []
         goals += [f"at least {objective.at_least:g}{unit}"] if objective.at_least is not None else []
         goals += [objective.range_text] if objective.range_text else []
-        goals += [f"stops at steps {', '.join(map(str, objective.stops))}"] if objective.stops else []
+        goals += [f"stops at steps {', '.join(map(str, objective.looks))}"] if objective.looks else []
         goals += [f"proxy of {' and '.join(_told_of(objective, study))}"] if objective.is_proxy else []
         depends = "all options" if objective.options is None else ", ".join(objective.options)
         title = f"{objective.name} ({objective.unit})" if objective.unit else objective.name

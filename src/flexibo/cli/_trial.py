@@ -95,9 +95,9 @@ class Trial:
             folder = self.study.checkpoint(outcome.evaluation.design, name)
             kept = f" Values that it reported on the way are kept; if they are wrong, remove {folder}."
         return printable_line(
-            f"Objective {name!r} gave no value ({design}). {reason} {counts}, and nothing more was measured.{kept} Fix the "
-            f"cause, then type: {self.about.command} (--no-try counts such failures and continues; a command exits "
-            "with 125 if only this design is impossible)."
+            f"Objective {name!r} gave no value ({design}). {reason} {counts}, and nothing more was measured.{kept} "
+            f"Fix the cause, then type: {self.about.command} (--no-try counts such failures and continues; a command "
+            "exits with 125 if only this design is impossible)."
         )
 
     def facts(self) -> list[dict[str, Any]]:

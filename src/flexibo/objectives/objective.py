@@ -49,8 +49,9 @@ class Objective:
         measured_with: The objective whose evaluation yields this one too.
         cost: The expected cost of one evaluation, used until one was made.
         timeout: Seconds after which an evaluation counts as failed.
-        retries: How many further attempts follow one that failed, at most. By default this depends on the failure: one after an
-            error, two if each gives another error or the worker was lost, and none after a timeout or a wrong value.
+        retries: How many further attempts follow one that failed, at most. By default this depends on the failure: one
+            after an error, two if each gives another error or the worker was lost, and none after a timeout or a wrong
+            value.
         fails_with: An objective whose failures have the same cause: what cannot be measured for a design in one of them
             cannot be in the other.
         at_most: The greatest feasible value.
@@ -184,8 +185,15 @@ class Objective:
 
     @property
     def looks(self) -> tuple[int, ...]:
-        """The stops at which a method may end an evaluation: those after a tenth of the way. Empty without steps."""
-        return tuple(stop for stop in self.stops if stop >= EARLIEST * self.stops[-1])
+        """The stops at which a method may end an evaluation: those that were listed, or those after a tenth of the way.
+
+        Empty without steps.
+        """
+        return (
+            self.stops
+            if isinstance(self.steps, tuple)
+            else tuple(stop for stop in self.stops if stop >= EARLIEST * self.stops[-1])
+        )
 
     def _require(
         self, field: str, is_usable: bool, expected: str, kind: type[FlexiBOError] = InvalidValueError
