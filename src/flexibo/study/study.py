@@ -560,7 +560,8 @@ class Study:
             objectives: What to measure, in this order; by default all that is missing.
             readings: How many readings a noisy objective shall have in all.
             budget: What may be spent on it. If less is left of the study's budget, that is raised, so a design can be
-                queued in a study that has spent its budget. By default what is left.
+                queued in a study that has spent its budget; the search spends what remains of it. By default what is
+                left.
             why: The reason in one line, for people.
 
         Returns:
