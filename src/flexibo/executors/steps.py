@@ -70,6 +70,13 @@ class Steps:
                 self.start,
             )
 
+    def __getitem__(self, option: object) -> Any:
+        """An error: a function of an objective without steps receives the design itself."""
+        raise InvalidTypeError(
+            f"Objective {self.objective!r} has steps, so its function receives flexibo.Steps; the value of {option!r} "
+            f"is steps.design[{option!r}]."
+        )
+
     @property
     def objective(self) -> str:
         """The name of the objective."""

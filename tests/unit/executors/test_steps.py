@@ -201,6 +201,11 @@ def test_what_is_wrong_is_a_value_failure_with_a_sentence_and_loses_nothing(
         assert found.reports[:2] == ((1, 0.75), (3, 0.5))
 
 
+def test_a_function_of_a_design_is_told_what_it_receives(checkpoints: Checkpoints) -> None:
+    found = outcome(checkpoints, lambda design: design["x"])
+    assert "has steps, so its function receives flexibo.Steps; the value of 'x' is steps.design['x']" in found.reason
+
+
 def test_an_answer_that_was_refused_is_measured_again(checkpoints: Checkpoints) -> None:
     def contradicting(steps: Steps) -> float:
         trained(steps)
