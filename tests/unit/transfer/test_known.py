@@ -92,5 +92,5 @@ def test_what_is_brought_along_while_the_study_is_changed_is_checked_again() -> 
 
 def test_a_device_is_refused_before_it_is_read() -> None:
     study = Study(OPTIONS, ["a", "b"], budget=5, seed=1)
-    with pytest.raises(FlexiBOError, match="/dev/zero is a device; give a file"):
+    with pytest.raises(FlexiBOError, match="/dev/zero is a device"):
         learn_from(study, "/dev/zero")
