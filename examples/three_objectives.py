@@ -57,7 +57,7 @@ def memory(design: Design) -> tuple[float, float]:
 
 def main(folder: Path) -> None:
     """Run the study, print the feasible designs of the front, and draw."""
-    study = Study(SPACE, OBJECTIVES, budget=600, seed=0, n_initial=6, stop={"max_evaluations": 40})
+    study = Study(SPACE, OBJECTIVES, budget=600, seed=0, n_initial=6, stop={"max_evaluations": 50})
     study.run({"error": error, "energy": run_on_board, "memory": memory}, progress=False)
     print(study.summary())
     rows = [row for row in study.front() if row.feasibility == "feasible"]
