@@ -66,6 +66,8 @@ def corners_are_worth_it(history: History) -> bool:
 
     Models are least certain there, so they promise much. Where losses rise or fall with every option they keep it.
     """
+    if history.space.pool is not None:  # it has none
+        return False
     places = np.flatnonzero(history.space.is_corner(history.designs))
     if len(places) < DISAPPOINTING:
         return True

@@ -90,8 +90,8 @@ class Trial:
         reason += "" if reason.endswith((".", "!", "?")) else "."
         is_counted = self.study.history.failed_attempts[name] > 0
         counts = "Its failures are counted" if is_counted else "No failure and no cost is counted"
-        kept = ""
-        if outcome.evaluation.stop is not None and outcome.reports:
+        kept, stop = "", outcome.evaluation.stop
+        if stop is not None and any(step < stop for step, _ in outcome.reports):
             folder = self.study.checkpoint(outcome.evaluation.design, name)
             kept = f" Values that it reported on the way are kept; if they are wrong, remove {folder}."
         return printable_line(

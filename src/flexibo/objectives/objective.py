@@ -189,11 +189,9 @@ class Objective:
 
         Empty without steps.
         """
-        return (
-            self.stops
-            if isinstance(self.steps, tuple)
-            else tuple(stop for stop in self.stops if stop >= EARLIEST * self.stops[-1])
-        )
+        if isinstance(self.steps, tuple):
+            return self.stops
+        return tuple(stop for stop in self.stops if stop >= EARLIEST * self.stops[-1])
 
     def _require(
         self, field: str, is_usable: bool, expected: str, kind: type[FlexiBOError] = InvalidValueError

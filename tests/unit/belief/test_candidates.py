@@ -89,6 +89,11 @@ def test_corners_are_worth_it_until_three_more_missed_the_front_than_are_on_it()
     assert told(1.0, 1.0, 0.1, 0.1)
 
 
+def test_a_pool_has_no_corners_worth_drawing() -> None:
+    study = Study(Space.from_designs([{"x": 0.0}, {"x": 0.5}, {"x": 1.0}]), ["error", "joules"], budget=100)
+    assert not corners_are_worth_it(study.history)
+
+
 def test_corners_of_which_something_is_missing_do_not_count() -> None:
     study = Study(Space({"x": (0.0, 1.0), "y": (0.0, 1.0)}), ["error", "joules"], budget=100)
     study.add({"x": 0.5, "y": 0.5}, {"error": 0.5, "joules": 0.5})
