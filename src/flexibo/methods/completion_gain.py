@@ -30,8 +30,8 @@ Differences from that paper:
   must be measured before a design is complete. While no design is known to keep every limit, the one that seems to and
   is cheapest to complete is completed.
 - Where no design is expected to add a ten-thousandth of the front's hypervolume, the search is over by the models. They
-  may be overconfident, so the rest of the budget is spent by the region gain of `flexibo.methods.flexibo`, with boxes
-  twice as wide: that looks where the models know least.
+  may be overconfident, so all deviations are doubled until some design is, at most to the eightfold. If that is not
+  enough, the region gain of `flexibo.methods.flexibo` decides, with boxes twice as wide.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ from flexibo.pareto.goals import Goals
 from flexibo.pareto.region import pareto_region
 
 NEGLIGIBLE = 1e-4  # if nothing is expected to add more than this share of the front's volume, the models are doubted
-DOUBT = 2.0  # where models are doubted, the boxes are this many times as wide
+WIDTHS = (1.0, 2.0, 4.0, 8.0)  # where models are doubted, deviations are this many times as large
+DOUBT = 2.0  # where that is not enough, boxes are this many times as wide
 SHORTLIST = 64  # the candidates of the best rates of which it is computed how far they are measured
 LATER = 0.5  # the weight of a part that is not the first one: for workers that cannot measure that
 REACH = math.sqrt(3.0)  # outcomes end at this many standard deviations
@@ -67,11 +68,11 @@ def completion_gain(belief: Belief, rng: np.random.Generator) -> FloatArray:
     feasible = _first_feasible(belief)
     if feasible is not None:
         return _confirming_gain(belief, feasible)
-    parts, gains = missing_parts(belief), np.zeros(len(belief.mu))
-    rows, effects = np.flatnonzero(_completable(belief, parts)), np.zeros(belief.mu.shape)
-    gains[rows], effects[rows] = _completions(belief, rows)
-    if (belief.success * gains).max(initial=0.0) < NEGLIGIBLE * hypervolume(belief.front(), belief.reference):
+    parts = missing_parts(belief)
+    worth = _worth_something(belief, np.flatnonzero(_completable(belief, parts)))
+    if worth is None:
         return _doubting_gain(belief, rng)
+    belief, gains, effects = worth
     shares = np.where(parts, belief.thetas, 0.0)
     far = _how_far(belief, parts, gains)
     decisions = _decisions(belief, parts, gains, effects, far)
@@ -169,7 +170,9 @@ def how_far(belief: Belief, i: int, b: int) -> int | None:
     bundle = belief.bundles[b]
     if not _has_stops(belief, bundle):
         return None
-    return int(_looks(belief, np.array([i]), bundle[0], b, missing_parts(belief)).stop[0])
+    row = np.array([i])
+    worth = _worth_something(belief, row)
+    return int(_looks(belief if worth is None else worth[0], row, bundle[0], b, missing_parts(belief)).stop[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +214,21 @@ def _reached(belief: Belief, parts: BoolArray, order: IntArray) -> FloatArray:
 def improvement_of_the_front(belief: Belief, rows: IntArray) -> FloatArray:
     """The hypervolume (r,) that some candidates, once complete, are expected to add to the confirmed front."""
     return _completions(belief, rows)[0]
+
+
+def _worth_something(belief: Belief, rows: IntArray) -> tuple[Belief, FloatArray, FloatArray] | None:
+    """What completing some candidates adds (m,), others 0, and how far each quantity moves that (m, n).
+
+    The deviations of the belief are the least of `WIDTHS` with which one adds something; None if that is not enough.
+    """
+    least = NEGLIGIBLE * hypervolume(belief.front(), belief.reference)
+    for width in WIDTHS:
+        wider = belief if width == 1.0 else replace(belief, sigma=width * belief.sigma)
+        gains, effects = np.zeros(len(belief.mu)), np.zeros(belief.mu.shape)
+        gains[rows], effects[rows] = _completions(wider, rows)
+        if (belief.success * gains).max(initial=0.0) >= least:
+            return wider, gains, effects
+    return None
 
 
 def _completions(belief: Belief, rows: IntArray) -> tuple[FloatArray, FloatArray]:

@@ -110,13 +110,20 @@ def _nothing() -> str:
 
 def gain_cell(row: PromisingRow) -> str:
     """The expected gain as a share of the confirmed front's hypervolume; in its units while that is 0."""
-    if row.relative_gain is None:
-        return format_number(row.gain, 3)
-    if row.relative_gain >= 0.0995:
-        return f"+{100.0 * row.relative_gain:.0f} %"
-    if row.relative_gain < LEAST_SHOWN:
+    return format_number(row.gain, 3) if row.relative_gain is None else gain_text(row.relative_gain)
+
+
+def gain_text(share: float) -> str:
+    """An expected gain as a share of the confirmed front's hypervolume.
+
+    >>> gain_text(0.21), gain_text(0.0213), gain_text(0.00001)
+    ('+21 %', '+2.1 %', '<0.01 %')
+    """
+    if share >= 0.0995:
+        return f"+{100.0 * share:.0f} %"
+    if share < LEAST_SHOWN:
         return f"<{100.0 * LEAST_SHOWN:g} %"
-    return f"+{100.0 * row.relative_gain:.2g} %"
+    return f"+{100.0 * share:.2g} %"
 
 
 def price_cell(row: PromisingRow) -> str:

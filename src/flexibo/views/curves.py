@@ -1,9 +1,9 @@
-"""The learning curves of designs, objective by objective, as a view."""
+"""The learning curves of designs, objective by objective, as a view: how far each went, and why it went no further."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from flexibo.history import History
@@ -11,6 +11,7 @@ from flexibo.objectives import Objective
 from flexibo.space import Design
 from flexibo.study import Study
 from flexibo.views._json import json_fields
+from flexibo.views._prospects import Prospects
 from flexibo.views.axes import Axis, axis_of
 
 MOST_CURVES = 200  # of one objective: more lines cannot be told apart
@@ -29,6 +30,8 @@ class Curve:
         points: Steps and values, ascending, at most `MOST_POINTS`.
         state: "complete" if it reached the last step, "running" if it is being measured, otherwise "stopped".
         stop: The step to which the running evaluation goes, or the last one that is known.
+        why: Of a stopped one, why it did not go on: what is expected at the last step, what going on may add to the
+            front and costs, or how it failed; empty while nothing can be expected.
     """
 
     number: int
@@ -36,6 +39,7 @@ class Curve:
     points: tuple[tuple[int, float], ...]
     state: CurveState
     stop: int
+    why: str = ""
 
     to_dict = json_fields
 
@@ -78,10 +82,14 @@ def curves_view(study: Study) -> CurvesView:
     """The learning curves of the designs whose objectives have steps."""
     study.refresh()
     history = study.history
-    return CurvesView(tuple(_curves(history, own) for own in history.objectives if own.stops))
+    stepped = [own for own in history.objectives if own.stops]
+    if not stepped:
+        return CurvesView(())
+    prospects = Prospects.of(study)
+    return CurvesView(tuple(_curves(history, own, prospects) for own in stepped))
 
 
-def _curves(history: History, objective: Objective) -> ObjectiveCurves:
+def _curves(history: History, objective: Objective, prospects: Prospects) -> ObjectiveCurves:
     found: dict[tuple[object, ...], Curve] = {}
     for asked in reversed(history.asked):
         options = history.space.names if objective.options is None else objective.options
@@ -91,7 +99,9 @@ def _curves(history: History, objective: Objective) -> ObjectiveCurves:
         points = history.curve(asked.design, objective.name)
         is_running = asked.number in history.pending
         if points or is_running:
-            found[key] = _curve(objective, asked.number, asked.design, points, asked.stop if is_running else None)
+            curve = _curve(objective, asked.number, asked.design, points, asked.stop if is_running else None)
+            is_shown = curve.state == "stopped" and len(found) < MOST_CURVES
+            found[key] = replace(curve, why=prospects.why_stopped(asked, objective)) if is_shown else curve
     curves = tuple(found.values())[:MOST_CURVES]
     values = (value for curve in curves for _, value in curve.points)
     return ObjectiveCurves(axis_of(objective, values), objective.stops, curves, len(found))

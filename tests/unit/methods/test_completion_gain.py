@@ -213,6 +213,24 @@ def test_models_that_see_nothing_to_gain_are_doubted():
     assert np.argwhere(scores(belief) > 0.0).tolist() == [[2, 1]]
 
 
+def test_doubted_models_do_not_buy_a_cheap_reading_that_they_predict_nearly_exactly():
+    mu, sigma = [[1, 3], [3, 1], [2, 3.9], [2.5, 3.9]], [[0, 0], [0, 0], [1e-6, 0.3], [1e-6, 0.3]]
+    belief = believe(mu, sigma, [*KNOWN, [False, False], [False, False]], costs=[0.01, 9])
+    i, b = np.unravel_index(rates(belief).argmax(), (4, 2))
+    assert (i, b) == (2, 1)
+
+
+@pytest.mark.parametrize(("deviations", "width"), [(1.0, 1.0), (3.0, 2.0), (6.0, 4.0), (13.0, 8.0)])
+def test_deviations_are_doubled_until_something_is_worth_its_price(deviations: float, width: float):
+    # The second loss of the last design is better than 3, which the front has, by so many deviations only.
+    belief = believe([[1, 3], [3, 1], [2, 3.0 + 0.1 * deviations]], [[0, 0], [0, 0], [0, 0.1]], [*KNOWN, [True, False]])
+    wider = replace(belief, sigma=width * belief.sigma)
+    assert scores(belief) == pytest.approx(scores(wider))
+    assert scores(belief).max() > 0.0
+    narrower = replace(belief, sigma=0.5 * width * belief.sigma)
+    assert improvement_of_the_front(narrower, np.array([2]))[0] <= 1e-4 * 3.0 or width == 1.0
+
+
 def test_a_design_that_seems_feasible_is_completed_before_all_others():
     # Nothing is known to keep the limit of 0. Design 1 seems to, and one quantity of it is missing; design 2 lacks two.
     belief = believe(

@@ -46,7 +46,7 @@
           value: typeof one === "number" ? number(one) : short(one, 32),
         })),
       ],
-      notes: [],
+      notes: curve.why ? [curve.why] : [],
     };
   };
 
@@ -69,7 +69,7 @@
 
   const tableOf = (view) => ({
     caption: "What is known of each design at its last step",
-    head: ["number", "objective", "design", "step", "value", "state"],
+    head: ["number", "objective", "design", "step", "value", "state", "why it was stopped"],
     rows: view.objectives.flatMap(({ axis, stops, curves }) => {
       const digits = digitsOf(curves.map(({ points }) => points.at(-1)?.[1]));
       return curves.map((curve) => [
@@ -81,6 +81,7 @@
         `${number(curve.points.at(-1)?.[0] ?? 0, 10)} of ${number(stops.at(-1), 10)}`,
         number(curve.points.at(-1)?.[1], digits),
         curve.state,
+        curve.why ?? "",
       ]);
     }),
     note: "",
