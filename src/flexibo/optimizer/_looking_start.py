@@ -3,10 +3,9 @@
 Before anything is known, a design may cost many times what another one costs, and be a poor one besides. Its first stop
 shows both for a fraction of the price. So the start reads the first stop of many designs. Then it completes a few: of
 the cheaper half, those that were best so far. As many are completed as the model needs to learn what early values tell
-(`flexibo.surrogates.co_kriging`), unless they cost more than half of the budget: without that model the next designs
-would be chosen as if nothing had been seen early. What a look cost is not paid again.
+(`flexibo.surrogates.co_kriging`). What a look cost is not paid again.
 
-The looks cost at most half of what the complete evaluations would cost that the start makes without looks.
+It costs what the complete evaluations would cost that the start makes without looks.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class LookingStart:
 
     Attributes:
         purchase: What yields it, and nothing else.
-        fewest: The number of designs that are looked at whatever that costs.
+        fewest: The number of designs that are completed whatever that costs.
         completed: The number of designs that are completed.
         looked: The number of designs whose first stop is read.
         share: What the way to the first stop costs, of the whole.
@@ -44,20 +43,17 @@ class LookingStart:
     share: float
 
     @classmethod
-    def of(
-        cls, history: History, p: int, *, fewest: int, pays: int, affordable: float, is_counted: bool
-    ) -> LookingStart | None:
+    def of(cls, history: History, p: int, *, fewest: int, pays: int, is_counted: bool) -> LookingStart | None:
         """The plan of purchase p for the price of `pays` complete evaluations; None if it does not begin with looks.
 
-        Looks cost half of it at most. If evaluations are what is limited (`is_counted`), a look is one of them. The
-        whole study can pay for so many complete evaluations as are `affordable`.
+        Looks cost half of it at most. If evaluations are what is limited (`is_counted`), a look is one of them.
         """
         if not begins_with_looks(history, p):
             return None
         objective = history.objectives[history.purchases[p].members[0]]
         share = float(paid_up_to(np.array([objective.looks[0]]), objective.stops, paid_shares(history, p))[0])
         half = pays // 2 if is_counted else int(pays / 2.0 / share)
-        completed = int(max(fewest, min(MODELLED, affordable // 2)))
+        completed = max(fewest, min(MODELLED, pays // 2 if is_counted else pays))
         return cls(p, fewest, completed, max(completed, min(MOST, half)), share)
 
     def designs(
@@ -85,9 +81,10 @@ class LookingStart:
             return looks
         done = len(measured) + sum(design in begun for design in seen)
         open_still = [design for design in seen if design not in begun]
-        cheaper = sorted(open_still, key=price.__getitem__)[: max(1, (len(among) + 1) // 2 - done)]
-        open_still.sort(key=lambda design: (design not in cheaper, _first_loss(history, p, design)))
-        return open_still[: max(0, self.completed - done)]
+        half = np.median([price[design] for design in open_still]) if open_still else 0.0
+        open_still.sort(key=lambda design: (price[design] > half, _first_loss(history, p, design)))
+        chosen = open_still[: max(0, self.completed - done)]
+        return [d for i, d in enumerate(chosen) if done + i < self.fewest or pays(np.array([price[d]]))]
 
 
 def begins_with_looks(history: History, p: int) -> bool:

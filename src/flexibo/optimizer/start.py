@@ -112,7 +112,7 @@ def affordable_start(
     counts = _with_proxies(history, proxies, prices.mean(axis=0), coupled=coupled)
     imported = [_imported(history, initial, p) for p in every]
     price = dict(zip(designs, offered.prices, strict=True))
-    looks = _looking_starts(history, counts, prices.mean(axis=0)) if has_looks else {}
+    looks = _looking_starts(history, counts) if has_looks else {}
 
     def pays(prices: FloatArray) -> bool:
         return _is_within_share(history, offered.left, prices)
@@ -145,25 +145,13 @@ def affordable_start(
     return complete + sorted(further, key=lambda task: any(history.attempts(p, task[0]) for p in task[1]))
 
 
-def _looking_starts(history: History, counts: Sequence[int], prices: FloatArray) -> dict[int, LookingStart]:
+def _looking_starts(history: History, counts: Sequence[int]) -> dict[int, LookingStart]:
     """How purchases that begin with looks are measured, for the price of these numbers of complete evaluations."""
-    limit = (history.stop or {}).get(COUNTED)
-    plans = {}
-    for p, _ in history.counting:
-        affordable = min(math.inf if limit is None else limit, _affordable(history, prices[p]))
-        plan = LookingStart.of(
-            history, p, fewest=FEWEST, pays=counts[p], affordable=affordable, is_counted=limit is not None
-        )
-        if plan is not None:
-            plans[p] = plan
-    return plans
-
-
-def _affordable(history: History, price: float) -> float:
-    """How many evaluations of this price the whole budget pays; none if the price is not known."""
-    if history.budget is None:
-        return math.inf
-    return history.budget / price if price > 0.0 else 0.0
+    counted = COUNTED in (history.stop or {})
+    plans = {
+        p: LookingStart.of(history, p, fewest=FEWEST, pays=counts[p], is_counted=counted) for p, _ in history.counting
+    }
+    return {p: plan for p, plan in plans.items() if plan is not None}
 
 
 def readings(prices: FloatArray, limit: float) -> list[int]:
