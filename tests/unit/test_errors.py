@@ -27,7 +27,8 @@ def test_an_error_names_the_argument_that_is_wrong() -> None:
 
 def test_a_message_that_goes_on_for_pages_keeps_its_beginning_and_its_end() -> None:
     message = str(InvalidValueError(f"cost is {'9' * 100_000}; give a number."))
-    assert message.startswith("cost is 999") and message.endswith("; give a number.")
+    assert message.startswith("cost is 999")
+    assert message.endswith("; give a number.")
     assert len(message) < 2 * MOST_CHARACTERS
 
 
