@@ -15,9 +15,11 @@ where curves cross.
 
 Early readings may tell nothing, or mislead. So the last stop has two models: this chain, and the plain model of the
 complete evaluations alone, as without steps. They are averaged by their evidence (`flexibo.surrogates.averaged`): both
-are densities of the same last losses, given the early ones. At a design, their weights are divided by their variances
-there: neither spoils what the other knows. Where early readings do not help to predict the last ones, the plain model
-has all the weight, and what is predicted is what is predicted without steps.
+are densities of the same last losses, given the early ones. Curves seldom tell nothing, so before any evidence the
+chain is believed `PRIOR` times as much: a few complete evaluations are often explained by one option alone, and the
+plain model is then as sure of a design whose curve says something else. At a design, their weights are divided by their
+variances there: neither spoils what the other knows. Where early readings do not help to predict the last ones, the
+plain model has all the weight, and what is predicted is what is predicted without steps.
 
 A stop l of L is encoded by the last L - 1 columns of X: the first l of them are 1, the others 0.
 """
@@ -30,7 +32,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from flexibo._internal.arrays import BoolArray, FloatArray, IntArray
-from flexibo.surrogates.averaged import Averaged, evidence_weights
+from flexibo.surrogates.averaged import TEMPERATURE, Averaged, evidence_weights
 from flexibo.surrogates.base import (
     Surrogate,
     below,
@@ -48,6 +50,7 @@ from flexibo.surrogates.base import (
 
 SHRINKAGE = 4.0  # a slope counts as if this many further designs had one of 1
 FEWEST = 4  # a stop with fewer readings is left out
+PRIOR = 5.0  # the odds, without any evidence, that early readings tell something of the last ones
 LEAST_VARIANCE = 1e-4  # of the two models at a design, relative to the greater one: neither is ever sure
 TINY = float(np.finfo(float).tiny)
 
@@ -121,10 +124,11 @@ def slope_of(earlier: FloatArray, y: FloatArray) -> float:
 
 
 def _weight(chain: Surrogate | None, plain: Surrogate) -> float:
-    """The weight of the chain beside the plain model, by their evidence; 0 if there is no chain."""
+    """The weight of the chain beside the plain model, by the prior and their evidence; 0 if there is no chain."""
     if chain is None:
         return 0.0
-    return float(evidence_weights(np.array([log_evidence(plain), log_evidence(chain)]))[1])
+    ahead = TEMPERATURE * math.log(PRIOR)
+    return float(evidence_weights(np.array([log_evidence(plain), log_evidence(chain) + ahead]))[1])
 
 
 @dataclass(frozen=True, slots=True)
