@@ -69,19 +69,19 @@
 
   const tableOf = (view) => ({
     caption: "What is known of each design at its last step",
-    head: ["number", "objective", "design", "step", "value", "state", "why it was stopped"],
+    head: ["number", "objective", "step", "value", "state", "why it was stopped", "design"],
     rows: view.objectives.flatMap(({ axis, stops, curves }) => {
       const digits = digitsOf(curves.map(({ points }) => points.at(-1)?.[1]));
       return curves.map((curve) => [
         curve.number,
         axis.name,
-        Object.entries(curve.design ?? {})
-          .map(([name, value]) => `${short(name, 24)} ${short(value, 24)}`)
-          .join(", "),
         `${number(curve.points.at(-1)?.[0] ?? 0, 10)} of ${number(stops.at(-1), 10)}`,
         number(curve.points.at(-1)?.[1], digits),
         curve.state,
         curve.why ?? "",
+        Object.entries(curve.design ?? {})
+          .map(([name, value]) => `${short(name, 24)} ${short(value, 24)}`)
+          .join(", "),
       ]);
     }),
     note: "",
