@@ -20,7 +20,7 @@ from flexibo.space import Designs
 
 PRIOR = 1.0
 TURNS = 12
-MOST_LOOKS = 0.05  # what early stops may cost until an evaluation is completed, in mean evaluations, at odds of 1
+MOST_LOOKS = 0.1  # what early stops may cost until an evaluation is completed, in mean evaluations, at odds of 1
 
 
 def paid_shares(history: History, p: int) -> FloatArray:

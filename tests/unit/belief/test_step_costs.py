@@ -99,18 +99,18 @@ def test_free_pieces_and_pieces_from_anywhere_teach_without_errors() -> None:
 def test_looks_may_cost_the_more_the_more_they_are_believed_until_a_training_is_completed() -> None:
     whole, look = (1.0, 0, 9, 90.0), (0, 3, 30.0)  # a look costs a third of a training, the first stop a ninth
     assert may_look(history_of(), 0, odds=0.1)
-    for looks, odds in ((0, 2.4), (1, 9.0), (2, 15.6)):  # a twentieth of the odds: 0.12, 0.45 and 0.78
+    for looks, odds in ((0, 1.2), (1, 4.5), (2, 7.8)):  # a tenth of the odds: 0.12, 0.45 and 0.78
         history = history_of(whole, *((2.0 + k, *look) for k in range(looks)))
         assert may_look(history, 0, odds)
         assert not may_look(history, 0, odds - 0.2)
     assert may_look(history, 0, odds=float("inf"))
     assert may_look(history, 1, odds=0.0)  # it has no steps
-    assert may_look(history_of(whole, (2.0, *look), (2.0, 3, 9, 60.0)), 0, odds=2.4)
+    assert may_look(history_of(whole, (2.0, *look), (2.0, 3, 9, 60.0)), 0, odds=1.2)
 
 
 def test_looks_that_are_being_taken_count() -> None:
     history = history_of((1.0, 0, 9, 90.0))
-    assert may_look(history, 0, odds=8.8)
+    assert may_look(history, 0, odds=4.4)
     history.append(Asked(asked(history.space.design({"x": 3.0}), 0, 3, 1)))
-    assert not may_look(history, 0, odds=8.8)
-    assert may_look(history, 0, odds=9.0)
+    assert not may_look(history, 0, odds=4.4)
+    assert may_look(history, 0, odds=4.5)
