@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 
-MOST_CHARACTERS = 4000  # of a message: what was given, which it names, may go on for pages
+MOST_CHARACTERS = 20_000  # of a message: what was given, which it names, may go on for pages
 MOST_NAMES = 24
 MOST_NEAR = 5
 """The most names that an error lists if some are similar to the given one, and the most similar ones."""
