@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 
-MOST_CHARACTERS = 20_000  # of a message: what was given, which it names, may go on for pages
 MOST_NAMES = 24
 MOST_NEAR = 5
 """The most names that an error lists if some are similar to the given one, and the most similar ones."""
@@ -21,16 +20,8 @@ class FlexiBOError(Exception):
     argument: str = ""
 
     def __init__(self, *args: object, argument: str = "") -> None:
-        super().__init__(*(_shortened(one) if isinstance(one, str) else one for one in args))
+        super().__init__(*args)
         self.argument = argument
-
-
-def _shortened(message: str) -> str:
-    """A message without its middle if it is too long: what is wrong is at its beginning, what to do at its end."""
-    if len(message) <= MOST_CHARACTERS:
-        return message
-    half = MOST_CHARACTERS // 2
-    return f"{message[:half]}... [{len(message):,} characters] ...{message[-half:]}"
 
 
 class InvalidValueError(FlexiBOError, ValueError):

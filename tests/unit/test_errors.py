@@ -7,7 +7,7 @@ import pickle
 from tests.command_line import mentions
 
 from flexibo import Objective
-from flexibo.errors import MOST_CHARACTERS, InvalidValueError, SettingsDifferError, unknown_name
+from flexibo.errors import InvalidValueError, SettingsDifferError, unknown_name
 
 
 def test_a_suggestion_ignores_case() -> None:
@@ -23,13 +23,6 @@ def test_an_error_names_the_argument_that_is_wrong() -> None:
         caught = error
     assert caught.argument == "cost"
     assert InvalidValueError("It is wrong.").argument == ""
-
-
-def test_a_message_that_goes_on_for_pages_keeps_its_beginning_and_its_end() -> None:
-    message = str(InvalidValueError(f"cost is {'9' * 100_000}; give a number."))
-    assert message.startswith("cost is 999")
-    assert message.endswith("; give a number.")
-    assert len(message) < 2 * MOST_CHARACTERS
 
 
 def test_errors_travel_between_processes() -> None:

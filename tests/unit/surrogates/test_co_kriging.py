@@ -24,6 +24,7 @@ class Constant:
 
     mean: float
     deviation: float
+    log_evidence: float = 0.0
 
     def fit(self, X: FloatArray, y: FloatArray, *, groups: IntArray, rng: np.random.Generator) -> Constant:
         return self
@@ -86,6 +87,14 @@ def test_early_readings_that_are_noise_leave_the_plain_model() -> None:
     for found, wanted in zip(model.predict(at_last(NEW)), plain.predict(NEW[:, None]), strict=True):
         assert found == pytest.approx(wanted, abs=1e-12)
     assert model.correlation(NEW[:, None], 0).tolist() == [0.0] * len(NEW)
+
+
+@pytest.mark.parametrize(("ahead", "odds"), [(0.0, 5.0), (-4.0 * math.log(5.0), 1.0), (-40.0, 0.0)])
+def test_the_odds_begin_at_five_to_one_for_early_readings(ahead: float, odds: float) -> None:
+    X, y = curves(NEW, COMPLETE)
+    plain, process = Constant(0.0, 1.0), Constant(0.0, 1.0, log_evidence=ahead)
+    model = CoKriging(3, plain, process).fit(X, y, groups=GROUPS, rng=np.random.default_rng(0))
+    assert model.odds == pytest.approx(odds)
 
 
 def test_the_model_that_knows_more_of_a_design_has_more_weight_there() -> None:
