@@ -24,6 +24,9 @@ Differences from that paper:
 - Beliefs may be skewed: sigma is that of the side of the mean to which a loss moves. (An energy of 900 that may be 90
   or 9,000 is never -3,000.)
 - A design that the budget cannot complete adds nothing.
+- A first part that is not free but costs less than 1/500 of completing its design is bought only if the design is 5 % better than
+  those of which it is known. Otherwise thousands of them are: each makes its design seem a little worse, and the next
+  design a little better.
 - Where measurements may fail, the loop multiplies the rate by the chance that all that is missing can be measured. The
   cost of a part is the expected one, with what failures cost, and counts as often as all parts before it succeed.
 - A limit is a limit on these outcomes: a design that breaks one is not on the front, so constraints are part of what
@@ -58,6 +61,8 @@ NEGLIGIBLE = 1e-4  # if nothing is expected to add more than this share of the f
 WIDTHS = (1.0, 2.0, 4.0, 8.0)  # where models are doubted, deviations are this many times as large
 DOUBT = 2.0  # where that is not enough, boxes are this many times as wide
 SHORTLIST = 64  # the candidates of the best rates of which it is computed how far they are measured
+TINY = 1 / 500  # a first part below this share of what completing costs is no reason to leave a design that was begun
+BETTER = 1.05  # unless the other design's rate is this many times as great
 LATER = 0.5  # the weight of a part that is not the first one: for workers that cannot measure that
 REACH = math.sqrt(3.0)  # outcomes end at this many standard deviations
 MOST_IN_A_GRID = 3  # with more quantities than this, outcomes lie on the axes
@@ -79,6 +84,9 @@ def completion_gain(belief: Belief, rng: np.random.Generator) -> FloatArray:
     order = decisions.order
     total = (shares * _reached(belief, parts, order)).sum(axis=1)
     rates = np.divide(gains, total, out=np.zeros_like(gains), where=total > 0.0)
+    first = order[:, :1]
+    is_tiny = np.take_along_axis((belief.prices > 0.0) & (shares < TINY * total[:, None]), first, axis=1)[:, 0]
+    rates[is_tiny] /= BETTER
     at_once = rates.copy()
     for found in far:
         rates[found.rows] *= found.looks.lift

@@ -159,6 +159,19 @@ def test_a_cheap_part_that_may_fail_comes_first():
     assert rates(risky)[2].argmax() == 1
 
 
+@pytest.mark.parametrize(
+    ("price", "ahead", "is_left"), [(1.0, 0.02, False), (1.0, 0.1, True), (10.0, 0.02, True), (0.0, 0.02, True)]
+)
+def test_a_design_that_was_begun_is_not_left_for_a_nearly_free_reading(price, ahead, is_left):
+    mu = [[1, 3], [3, 1], [2.0, 2.0], [2.0 - ahead, 2.0]]
+    sigma, known = [[0, 0], [0, 0], [0.2, 0.0], [0.2, 0.1]], [*KNOWN, [False, True], [False, False]]
+    belief = believe(mu, sigma, known, costs=[1000.0, price])
+    gains = improvement_of_the_front(belief, np.array([2, 3]))
+    assert 1.01 < gains[1] / gains[0] < (1.05 if ahead == 0.02 else 1.3)
+    best = np.unravel_index(np.argmax(rates(belief)), belief.open.shape)
+    assert best == ((3, 1) if is_left else (2, 0))
+
+
 def test_a_part_that_was_bought_is_free():
     belief = believe([[1, 3], [3, 1], [2, 2]], np.zeros((3, 2)), [*KNOWN, [False, True]], costs=[9, 1])
     assert rates(belief)[2] == pytest.approx([added(belief, [2, 2]) / 9, 0.0])
