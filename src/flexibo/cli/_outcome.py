@@ -164,7 +164,7 @@ def report(
         waits = about.manual and (not ran or study.stop_kind in (None, StopKind.MANUAL))
         lines = _manual_lines(study, about, ran=ran) if waits else _lines(study, about, ran=ran)
         if about.is_confirming:
-            lines = [*confirming_lines(study, queued, about), *_raised_line(study, about.budget), *lines]
+            lines = [*confirming_lines(study, queued, about), *raised_line(study, about.budget), *lines]
         for line in lines:
             typer.echo(printable_line(line))
     exit_after(study, place, ran=ran)
@@ -322,7 +322,8 @@ def _unpaid_line(study: Study, unpaid: Sequence[int], about: Report) -> list[str
     return [f"The budget did not pay for all: {which} not confirmed{price}. Continue with: {command}"]
 
 
-def _raised_line(study: Study, before: float | None) -> list[str]:
+def raised_line(study: Study, before: float | None) -> list[str]:
+    """That the budget of a study is larger than before; nothing if it is not."""
     if before is None or study.budget is None or study.budget <= before:
         return []
     unit = study.history.cost_unit

@@ -60,11 +60,16 @@ def enqueue(
         chosen = parsed_names(objectives or [])
         granted, values = _checked(study, design or [], chosen, budget)
         left_out = {} if chosen else _left_out(study, values, readings)
+        before = study.budget
         found = study.enqueue(values, chosen or None, readings=readings, budget=granted, why=why)
         if json:
             print_json({"study": study.name, "queued": [queued_facts(found)], "left_out": left_out})
             return
         typer.echo(squeezed(queued_line(study, found)))
+        from flexibo.cli._outcome import raised_line
+
+        for line in raised_line(study, before):
+            typer.echo(line)
         for one, state in left_out.items():
             typer.echo(squeezed(f"Objective {one!r} of this design {state}, so it was not queued."))
         typer.echo(squeezed(next_line(StudyPlace.typed(storage, name, study.history.origin))))

@@ -138,6 +138,7 @@ def measured(
         reason, kind = str(error), FailureKind.TIMEOUT
     except WrongValueError as error:
         reason, kind = str(error), FailureKind.VALUE
+        mistake = error.__cause__ if isinstance(error.__cause__, Exception) and _is_mistake(error.__cause__) else None
     except LostAttemptError as error:
         reason, kind = str(error), FailureKind.LOST
     except Exception as error:
@@ -231,6 +232,11 @@ def exit_description(status: int | None) -> str:
     if name == "SIGKILL":
         return "was killed by SIGKILL (by the system, if memory was short)"
     return f"was killed by {name} ({signal.strsignal(-status)})"
+
+
+def check_answer(answer: Any, evaluation: Evaluation) -> None:
+    """Raise an error if what a function returned is not what was asked for, or its cost is none."""
+    _values(_split(answer, evaluation)[0], evaluation)
 
 
 def _split(result: Any, evaluation: Evaluation) -> tuple[Any, float | None]:

@@ -14,7 +14,13 @@ from typing import Any
 
 from flexibo.errors import InvalidTypeError, InvalidValueError
 from flexibo.executors.checkpoints import Checkpoint, Checkpoints
-from flexibo.executors.measure import LostAttemptError, WrongValueError, current_evaluation, note_reports
+from flexibo.executors.measure import (
+    LostAttemptError,
+    WrongValueError,
+    check_answer,
+    current_evaluation,
+    note_reports,
+)
 from flexibo.history.events import Evaluation
 from flexibo.history.reports import Reports, checked_report
 from flexibo.objectives import Objective
@@ -91,7 +97,7 @@ class Steps:
         try:
             found, number = checked_report(self._objective, self._whole, (step, value), after=self._last)
         except (InvalidValueError, InvalidTypeError) as error:
-            raise WrongValueError(str(error)) from None
+            raise WrongValueError(str(error)) from error
         self._last = found
         if found > self.start:
             self._keep(found, number)
@@ -129,7 +135,7 @@ class Steps:
         value, *cost = answer if isinstance(answer, tuple) and len(answer) == 2 else (answer,)
         reported = self.known_value()
         if value is None and reported is None:
-            raise WrongValueError(
+            raise InvalidTypeError(
                 f"The function of {self.objective!r} neither returned nor reported a value at step {self.stop}, where "
                 "its evaluation stops; return it, or report it."
             )
@@ -137,7 +143,7 @@ class Steps:
         if reported is None and given is not None:
             self.report(self.stop, given)
         elif given is not None and self._objective.checked_value(given) != reported:
-            raise WrongValueError(
+            raise InvalidValueError(
                 f"The function of {self.objective!r} returned {given:.10g} and reported {reported:.10g} at step "
                 f"{self.stop}; give one of them."
             )
@@ -179,10 +185,20 @@ class StepMeasure:
         begun = None if steps.start == evaluation.start else steps.start
         try:
             known = steps.known_value()
-            return (known, 0.0) if known is not None else steps.checked_answer(self.function(steps))
+            return (known, 0.0) if known is not None else _checked(steps, evaluation, self.function(steps))
         except WrongValueError:
             steps.take_back_answer()
             raise
         finally:
             if asked.stop is not None:
                 note_reports(steps.reports, begun)
+
+
+def _checked(steps: Steps, evaluation: Evaluation, answer: Any) -> Any:
+    """What the function returned, with the value that it reported; an answer that is none is a wrong value."""
+    try:
+        found = steps.checked_answer(answer)
+        check_answer(found, evaluation)
+    except (InvalidValueError, InvalidTypeError) as error:
+        raise WrongValueError(str(error)) from error
+    return found

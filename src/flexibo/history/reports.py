@@ -40,13 +40,17 @@ def checked_reports(
 
 def usable_reports(objective: Objective, evaluation: Evaluation, reports: Iterable[object]) -> Reports:
     """The reports of a failed attempt, up to the first one that is wrong."""
-    found: Reports = ()
+    found: list[tuple[int, float]] = []
     for report in reports:
         try:
-            found = checked_reports(objective, evaluation, (*found, report))
+            step, value = checked_report(
+                objective, evaluation, report, after=found[-1][0] if found else evaluation.start
+            )
         except (InvalidValueError, InvalidTypeError):
             break
-    return found
+        if step != evaluation.stop:
+            found.append((step, value))
+    return tuple(found)
 
 
 def checked_report(

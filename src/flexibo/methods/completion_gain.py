@@ -24,9 +24,9 @@ Differences from that paper:
 - Beliefs may be skewed: sigma is that of the side of the mean to which a loss moves. (An energy of 900 that may be 90
   or 9,000 is never -3,000.)
 - A design that the budget cannot complete adds nothing.
-- A first part that is not free but costs less than 1/500 of completing its design is bought only if the design is 5 % better than
-  those of which it is known. Otherwise thousands of them are: each makes its design seem a little worse, and the next
-  design a little better.
+- A first part that is not free but costs less than 1/500 of completing its design is bought only if the design is 5 %
+  better than those of which it is known. Otherwise thousands of them are: each makes its design seem a little worse,
+  and the next design a little better.
 - Where measurements may fail, the loop multiplies the rate by the chance that all that is missing can be measured. The
   cost of a part is the expected one, with what failures cost, and counts as often as all parts before it succeed.
 - A limit is a limit on these outcomes: a design that breaks one is not on the front, so constraints are part of what

@@ -13,7 +13,7 @@ from flexibo.results.rows import DesignRow, Standing
 MOST_HTML_ROWS = 50
 BEST_LEGEND = "* best of its objective"
 PREDICTED_LEGEND = "~ predicted, ± standard deviation"
-REACHED_LEGEND = "@9: measured to step 9 so far"
+REACHED_LEGEND = "@n: measured to step n so far"
 READINGS_LEGEND = "(n) readings, ± their standard deviation; model: its estimate"
 ONE_READING_LEGEND = "± of a single reading (1): its own standard deviation, reported with the value"
 MODEL_LEGEND = (

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from flexibo.history import History
     from flexibo.objectives import Objective
 
+MOST_PROMISING = 20  # those that are worth most per cost; the others seldom differ visibly
 GAP = "  "
 DESIGN_ROOM = 24  # the least width of the column of designs in a table, unless all designs are shorter
 
@@ -107,8 +108,10 @@ def promising_layout(
     Those that are not `is_likely` may be on the front, but are not by the best guess.
     """
     what = "Promising, not measured yet" if is_likely else "Possible, not measured yet"
-    columns = promising_columns(rows, _headings(history), constrained=_is_constrained(history), unit=unit)
-    return _layout(f"{what}: {_designs(len(rows))}", rows, columns, promising_notes(rows))
+    shown, more = rows[:MOST_PROMISING], len(rows) - MOST_PROMISING
+    columns = promising_columns(shown, _headings(history), constrained=_is_constrained(history), unit=unit)
+    rest = [f"{_designs(more)} more: study.hand_over() in Python, flexibo front --json"] if more > 0 else []
+    return _layout(f"{what}: {_designs(len(rows))}", shown, columns, [*rest, *promising_notes(shown)])
 
 
 def _layout(title: str, rows: Sequence[DesignRow], columns: Sequence[Column], notes: Sequence[str]) -> FrontLayout:

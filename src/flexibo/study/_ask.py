@@ -274,10 +274,12 @@ class Asking:
     def _lost_cost(self, evaluation: Evaluation, holder: Assignment, lived: float | None) -> float:
         """What a lost worker is assumed to have spent: the time until its last heartbeat, or the expected cost.
 
+        The steps that it reported are kept, so it is at least what they are expected to cost.
         Zero where functions return their own costs, since seconds mean nothing there, and where no cost is known yet.
         """
         if lived is None or evaluation.objective not in self.history.timed:
             return 0.0
         if not self.history.timed[evaluation.objective]:
             return expected_loss(self.history, evaluation, self.reported(evaluation))
-        return max(0.0, lived - holder.seconds)
+        kept = 0.0 if evaluation.stop is None else expected_loss(self.history, evaluation, self.reported(evaluation))
+        return max(kept, lived - holder.seconds)

@@ -334,6 +334,7 @@ def iso_time(seconds: float | None) -> str:
 
 
 def _line(cells: Sequence[Any]) -> str:
+    """Cells as a line; half of a surrogate pair, as in a message with a file name that is no text, is written out."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerow(cells)
-    return text.getvalue()
+    return text.getvalue().encode("utf-8", "backslashreplace").decode("utf-8")

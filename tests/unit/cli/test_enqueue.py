@@ -134,5 +134,6 @@ def test_in_a_study_that_is_spent_more_must_be_granted() -> None:
     design = ("x=0.25", "k=2", "mode=fast")
     assert mentions(refusal("enqueue", *design), "0")
     assert mentions(refusal("enqueue", *design, "--budget", "5s"), "5", "--budget")
-    good("enqueue", *design, "--objectives", "error", "--budget", "15s")
+    shown = good("enqueue", *design, "--objectives", "error", "--budget", "15s")
+    assert mentions(shown, "20", "35")
     assert history().budget == 35.0

@@ -224,6 +224,29 @@ def test_an_answer_that_was_refused_is_measured_again(checkpoints: Checkpoints) 
     assert starts == [8]
 
 
+@pytest.mark.parametrize(
+    "wrong", [math.nan, "abc", [1, 2], (1 / 9, -1.0), (1 / 9, 2.0, 3.0), {"error": 1 / 9, "other": math.inf}]
+)
+def test_an_answer_that_is_none_does_not_count_after_its_value_was_reported(
+    checkpoints: Checkpoints, wrong: object
+) -> None:
+    def trains_and_answers(steps: Steps) -> object:
+        trained(steps)
+        return wrong
+
+    refused = outcome(checkpoints, trains_and_answers)
+    assert (refused.values, refused.kind) == (None, FailureKind.VALUE)
+    calls: list[int] = []
+    assert outcome(checkpoints, lambda steps: calls.append(steps.start) or 0.5).values == {"error": 0.5}
+    assert calls == [8]
+
+
+def test_what_is_no_number_is_a_mistake_of_the_function(checkpoints: Checkpoints) -> None:
+    for wrong in (lambda steps: "abc", lambda steps: None, lambda steps: steps.report(1.5, 0.5)):
+        assert outcome(checkpoints, wrong).mistake
+    assert outcome(checkpoints, lambda steps: math.nan).mistake == ""
+
+
 def test_a_mapping_may_be_returned_and_one_without_the_objective_is_an_error(checkpoints: Checkpoints) -> None:
     assert outcome(checkpoints, lambda steps: {"error": 0.5}).reports == ((9, 0.5),)
     missing = outcome(checkpoints, lambda steps: {"other": 0.5}, design=question(1).design)

@@ -135,5 +135,11 @@ def test_a_reason_is_no_formula_for_a_spreadsheet() -> None:
     assert rows[0]["asked"] == ""
 
 
+def test_half_of_a_surrogate_pair_in_a_reason_can_be_written() -> None:
+    history = history_of(Asked(question(), "w1", 0.0), Failed(0, "no file \udcff", 1.0, "w1"))
+    text = "".join(table_lines(history, records(history, [None] * 3)))
+    assert "no file \\udcff" in text.encode("utf-8").decode("utf-8")
+
+
 def test_a_time_that_cannot_be_is_left_out() -> None:
     assert iso_time(1e300) == iso_time(None) == ""
