@@ -73,14 +73,19 @@ def _facts(copy: StudyCopy, now: float) -> dict[str, Any]:
     from flexibo.views import status as views
     from flexibo.views.spending import reserved_cost
 
-    found = records(copy.study.history, copy.times)
+    history = copy.study.history
+    found, held, queued = records(history, copy.times), reserved_cost(history), views.queued(copy)
+    left = None if history.budget is None else max(0.0, history.budget - history.spent - held)
+    wanted = sum(one["expected_cost"] or 0.0 for one in queued)
     return {
         **views.overview(copy, found),
         **views.stop(copy),
-        "reserved": reserved_cost(copy.study.history),
+        "reserved": held,
+        "left": left,
+        "reserved_for_queue": wanted if left is None else min(wanted, left),
         "settings": views.settings(copy),
         "in_flight": views.in_flight(copy, found, now),
-        "queued": views.queued(copy),
+        "queued": queued,
         "failures": views.failures(found),
         "lost": views.lost(copy),
         "notes": views.notes(copy),
@@ -130,13 +135,15 @@ def _heading(facts: Mapping[str, Any], copy: StudyCopy, now: float, unit: str) -
 
 
 def _money(facts: Mapping[str, Any], unit: str) -> str:
-    spent, budget, held = facts["spent"], facts["budget"], facts["reserved"]
+    spent, budget, held, left = facts["spent"], facts["budget"], facts["reserved"], facts["left"]
     flight = f"; {format_spent(held, None, unit)} more expected for what is in flight" if facts["in_flight"] else ""
     if budget is None:
         return f"Spent {format_spent(spent, None, unit)}, without a limit{flight}."
     share = f" ({spent / budget:.0%})" if budget else ""
-    left = format_spent(max(0.0, budget - spent - held), None, unit)
-    return f"Spent {format_spent(spent, budget, unit)}{share}{flight}; {left} left."
+    queued = facts["reserved_for_queue"]
+    part = "all" if queued == left else format_spent(queued, None, unit)
+    queue = f", {part} of it reserved for the queue" if queued else ""
+    return f"Spent {format_spent(spent, budget, unit)}{share}{flight}; {format_spent(left, None, unit)} left{queue}."
 
 
 def _objectives(rows: Sequence[Mapping[str, Any]], unit: str) -> Any:

@@ -20,6 +20,7 @@ from tests.command_line import (
     good,
     mentions,
     refusal,
+    worked,
 )
 
 from flexibo import Objective, Study
@@ -68,6 +69,24 @@ class TestStatus:
             state: sum(one[state] for one in found["objectives"]) for state in ("measured", "failed", "pending")
         }
         assert by_state == {"measured": 7, "failed": 1, "pending": 1}
+
+    def test_what_the_queue_reserves_is_a_part_of_what_is_left(self) -> None:
+        objectives = [Objective("error", cost=5.0), Objective("energy", cost=1.0)]
+        with begun(objectives=objectives) as study:
+            worked(study, 2)
+            study.enqueue({"x": 0.75, "k": 1})
+            left = 100 - study.spent
+            found = json.loads(good("status", "--json", "--no-front"))
+            assert (found["left"], found["reserved_for_queue"]) == (left, found["queued"][0]["expected_cost"])
+            assert mentions(good("status", "--no-front"), f"{left:g} left", f"{found['reserved_for_queue']:.4g} of it")
+            study.budget = study.spent + 1.0
+        found = json.loads(good("status", "--json", "--no-front"))
+        assert found["reserved_for_queue"] == found["left"] == 1.0
+        assert mentions(good("status", "--no-front"), "1 left", "all of it")
+
+    def test_without_a_budget_nothing_is_left(self) -> None:
+        begun(budget=None).close()
+        assert json.loads(good("status", "--json", "--no-front"))["left"] is None
 
     def test_only_the_last_failures_are_shown_and_the_rest_is_counted(self) -> None:
         with begun(n_initial=8, budget=None) as study:
