@@ -150,8 +150,8 @@ class Objective:
             self._require("resumable", self.resumable, "True, as it has no steps")
             return
         found = checked_steps(self.steps)
-        expected = f"a whole number from 1 to {FARTHEST}, or at most {MOST_STOPS} of them, ascending"
-        self._require("steps", found is not None, expected)
+        listed = f"a list of 1 to {MOST_STOPS} such numbers, ascending, or left out"
+        self._require("steps", found is not None, f"a whole number from 1 to {FARTHEST}, or {listed}")
         object.__setattr__(self, "steps", found)
         for field, without in (("measured_with", None), ("repeats", 1), ("remeasure", False)):
             if getattr(self, field) != without:

@@ -99,16 +99,19 @@ class Fields:
         """A share: a number below 1, or a text such as 5%."""
         return self._read(key, lambda value: _parsed(value, parse_share), "a share such as 5% or 0.05, below 100%")
 
-    def whole_numbers(self, key: str) -> int | tuple[int, ...] | None:
+    def whole_numbers(self, key: str) -> int | list[int] | None:
         """A whole number, or a list of them."""
         node = self.table.get(key)
         if not isinstance(node, YamlList):
             return self._read(key, lambda value: value if type(value) is int else None, WHOLE)
-        values = [item.value if isinstance(item, YamlScalar) else None for item in node.items]
-        if not values or not all(type(value) is int for value in values):
-            self._wrong(key, node, WHOLE)
-            return None
-        return tuple(values)  # type: ignore[arg-type]  # they are whole numbers
+        found: list[int] = []
+        for item in node.items:
+            value = item.value if isinstance(item, YamlScalar) else None
+            if type(value) is int:
+                found.append(value)
+            elif not _is_noted(item):
+                self.mistakes.add(item.place, f"{shown(item)} in {key}{self.of} must be a whole number.")
+        return found
 
     def _read(self, key: str, accept: Callable[[Any], Value | None], expected: str) -> Value | None:
         """What `accept` returns for the value of a key; None if the key is missing, or wrong, which is noted."""
@@ -132,7 +135,7 @@ class Fields:
         for item in node.items:
             value = item.value if isinstance(item, YamlScalar) else None
             if not isinstance(value, str):
-                if value is not None or not isinstance(item, YamlScalar) or not item.text:
+                if not _is_noted(item):
                     self.mistakes.add(item.place, f"{shown(item)} in {key}{self.of} is not the name of {_a(what)}.")
             elif known is not None and value not in known:
                 self.mistakes.add(item.place, f"Unknown {what} {value!r} in {key}{self.of}{nearest(value, known)}")
@@ -165,12 +168,17 @@ class Fields:
 
     def _wrong(self, key: str, node: Node, expected: str) -> None:
         """Note a value of the wrong type, unless it was noted already as ambiguous."""
-        if isinstance(node, YamlScalar) and node.value is None and node.text not in NOTHING:
+        if _is_noted(node):
             return
         if isinstance(node, YamlScalar) and node.value is None:
             self.note(key, f"{key}{self.of} has no value; it must be {expected}, or be left out.")
         else:
             self.mistakes.add(node.place, f"{key}{self.of} is {shown(node)}; it must be {expected}.")
+
+
+def _is_noted(node: Node) -> bool:
+    """Whether a value was noted already as ambiguous."""
+    return isinstance(node, YamlScalar) and node.value is None and node.text not in NOTHING
 
 
 def _a(noun: str) -> str:

@@ -75,7 +75,7 @@ def test_a_value_that_is_not_finite_is_refused(value: float) -> None:
         ({"steps": 2.5}, "steps 2.5"),
         ({"steps": [3, 1]}, r"steps \[3, 1\];.*ascending"),
         ({"steps": []}, r"steps \[\]"),
-        ({"steps": range(1, 10)}, "at most 8"),
+        ({"steps": range(1, 10)}, "1 to 8"),
         ({"steps": "27"}, "steps '27'"),
         ({"steps": 9, "measured_with": "joules"}, "steps and measured_with 'joules'.*alone"),
         ({"steps": 9, "repeats": 3}, "steps and repeats 3"),
