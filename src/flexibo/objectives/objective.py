@@ -133,13 +133,13 @@ class Objective:
             number = getattr(self, field)
             is_usable = _is_number(number) and number >= 0 and (field != "timeout" or number > 0)
             self._require(field, number is None or is_usable, least)
+        self._check_steps()
         if self.remeasure and not self.noisy:
             raise InvalidValueError(
                 f"Objective {self.name!r} has remeasure=True but is exact; a second reading adds nothing. "
                 "Set noisy=True.",
                 argument="remeasure",
             )
-        self._check_steps()
         self._check_reuse()
         self._apply_bound()
         self._check_range()

@@ -80,6 +80,7 @@ def test_a_value_that_is_not_finite_is_refused(value: float) -> None:
         ({"steps": 9, "measured_with": "joules"}, "steps and measured_with 'joules'.*alone"),
         ({"steps": 9, "repeats": 3}, "steps and repeats 3"),
         ({"steps": 9, "noisy": True, "remeasure": True}, "steps and remeasure True"),
+        ({"steps": 9, "remeasure": True}, "steps and remeasure True"),
         ({"resumable": False}, "resumable False;.*no steps"),
     ],
 )
