@@ -300,7 +300,7 @@ def confirming_lines(study: Study, queued: Sequence[QueuedDesign], about: Report
         said.append(f"{failed} failed.")
     if waiting:
         said.append(f"The queue: {place.command('status')}")
-    return [" ".join(said), *_unpaid_line(study, found["unpaid_rows"], about)]
+    return [" ".join(said), *_unpaid_lines(study, found["unpaid_rows"], about)]
 
 
 def _unpaid_rows(study: Study, wanted: Collection[Design]) -> list[PromisingRow]:
@@ -309,17 +309,20 @@ def _unpaid_rows(study: Study, wanted: Collection[Design]) -> list[PromisingRow]
     return [row for row in study.promising() if row.design in wanted and row.design not in waiting]
 
 
-def _unpaid_line(study: Study, unpaid: Sequence[int], about: Report) -> list[str]:
+def _unpaid_lines(study: Study, unpaid: Sequence[int], about: Report) -> list[str]:
     """Which rows are not confirmed because the budget did not pay for all, what they cost, and how to confirm them."""
     if not unpaid:
         return []
     found, unit = study.hand_over(), study.history.cost_unit
     rows, cost = [row.number for row in found.promising], found.confirm_cost
-    price = "" if cost is None else f", which would cost about {format_number(cost, 3)} {unit}".rstrip()
+    price = "" if cost is None else f"{format_number(cost, 3)} {unit}".rstrip()
     place = StudyPlace(about.url, study.name, study.history.origin)
     command = place.measuring("confirm", options={**about.again, **granted_budget(cost, study.history)})
-    which = f"Row {rows[0]} is" if len(rows) == 1 else f"Rows {row_ranges(rows)} are"
-    return [f"The budget did not pay for all: {which} not confirmed{price}. Continue with: {command}"]
+    is_one = len(rows) == 1
+    which = f"Row {rows[0]} is" if is_one else f"Rows {row_ranges(rows)} are"
+    said = f"{which} not confirmed: the budget did not pay for {'it' if is_one else 'them'}."
+    more = f" {'It' if is_one else 'They'} would cost about {price}." if price else ""
+    return [f"{said}{more}", f"Confirm {'it' if is_one else 'them'} with: {command}"]
 
 
 def raised_line(study: Study, before: float | None) -> list[str]:

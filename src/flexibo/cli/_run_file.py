@@ -234,11 +234,13 @@ def _measure_and_report(
     confirming: Confirming | None = None,
 ) -> None:
     """Measure what the file has functions and commands for, and report; a file may leave everything to people."""
+    objectives = [name for name in leading_objectives(study.history, execution.only) if name in file.measures]
+    if confirming is not None:
+        study.check_confirm(**asdict(confirming), runs=bool(objectives))
     if (change := note_change(study, file)) and not about.is_quiet:
         typer.echo(printable(change))
     if not about.is_quiet:
         _introduce(study, file)
-    objectives = [name for name in leading_objectives(study.history, execution.only) if name in file.measures]
     idle = execution.idle_seconds
     if file.by_hand and len(objectives) == len(file.measures) and idle is None:
         idle = MANUAL_IDLE_SECONDS

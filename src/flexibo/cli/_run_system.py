@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
@@ -100,6 +100,8 @@ def resume_system(
             f"{StudyPlace.typed(given.storage, given.name).command('worker', '--functions', 'MODULE:NAME')}"
         )
     only = leading_objectives(study.history, execution.only) if execution.only else ()
+    if confirming is not None:
+        study.check_confirm(**asdict(confirming))
     built = rebuild_system(study, options, only, budget=given.budget_seconds or study.budget)
     quiet = json or detail is Detail.QUIET
     set_budget(study, given, quiet=quiet)

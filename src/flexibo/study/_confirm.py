@@ -156,11 +156,10 @@ def _raised(history: History, costs: Costs, granted: float | None) -> list[Event
 def _too_small(price: float, left: float, queued: float, wish: Wish, unit: str) -> InvalidValueError:
     what = f"The budget of {format_budget(wish.budget, unit)}" if wish.budget else "What is left of the study's budget"
     which = "the cheapest row is" if not wish.rows else "these rows are" if len(wish.rows) > 1 else "this row is"
-    remedy = "Give a larger one" if wish.budget else "Grant more with a budget for confirming"
     return InvalidValueError(
         f"{what} is too small: {which} expected to cost {format_spent(price, None, unit)}, and "
         f"{format_spent(max(0.0, left), None, unit)} can be spent"
-        f"{f', as {format_spent(queued, None, unit)} is for what is queued' if queued else ''}. {remedy}; nothing was "
-        "queued.",
+        f"{f', as {format_spent(queued, None, unit)} is for what is queued' if queued else ''}. Nothing was queued; "
+        "give a larger budget for confirming.",
         argument="budget",
     )

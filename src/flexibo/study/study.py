@@ -794,6 +794,17 @@ class Study:
                 wish = None if self.history.queue else wish.further(source.left)
             return found
 
+    def check_confirm(
+        self, *, rows: Collection[int] | None = None, budget: float | None = None, readings: int = 1, runs: bool = True
+    ) -> None:
+        """Raise the error that `confirm` would raise about these arguments, before anything is queued or measured.
+
+        `runs` says whether `confirm` will be given functions.
+        """
+        wish = Wish.of(rows, budget, readings, runs=runs)
+        self._claims().give_back_lost()
+        confirming_events(self.history, self._mind.optimizer.costs, self._wished_rows(wish), wish)
+
     def record_stop(self, kind: StopKind, reason: str, *, needs: float | None = None) -> None:
         """Store why the study stopped, for a program that knows more about it than `run`, which stores it itself.
 
@@ -926,8 +937,7 @@ class Study:
         """Queue what is missing of rows, or of all."""
         self._claims().give_back_lost()
         while True:
-            known, settings = self.hand_over(include=wish.include), self.history.settings
-            rows = chosen_rows(known, self.objectives, known_reference(self.predictor, self.history), wish)
+            rows, settings = self._wished_rows(wish), self.history.settings
             before = self.history.enqueued
 
             def decide(settings: object = settings, rows: Mapping[int, Design] = rows) -> Sequence[Event]:
@@ -937,6 +947,11 @@ class Study:
             self._commit(decide)
             if self.history.settings is settings:  # or else another process changed the study, and has other rows
                 return tuple(queued for queued in self.history.queue if queued.number >= before)
+
+    def _wished_rows(self, wish: Wish) -> dict[int, Design]:
+        """The designs that are wished for by their numbers."""
+        known = self.hand_over(include=wish.include)
+        return chosen_rows(known, self.objectives, known_reference(self.predictor, self.history), wish)
 
     def _run(self, source: RunnableStudy, means: Means, *, progress: bool | None, idle: float | None) -> None:
         """Measure what `source`, this study or its queue, asks; failures that stopped the study are forgiven."""

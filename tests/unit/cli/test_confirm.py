@@ -12,6 +12,7 @@ from tests.command_line import asked_by_hand, call, good, history, mentions, ref
 
 from flexibo import Study
 from flexibo.cli._text import row_ranges
+from flexibo.errors import FlexiBOError
 
 URL = "sqlite:///toy.db"
 CONFIRM = ("confirm", "--storage", URL)
@@ -54,11 +55,11 @@ def test_rows_that_the_budget_does_not_pay_for_are_named_with_their_price_and_th
     left = Study.load(URL).hand_over()
     numbers = [row.number for row in left.promising]
     assert 0 < len(numbers) < len(rows)
-    (said,) = re.findall(r"^The budget did not pay for all: (.*)$", shown, re.MULTILINE)
-    listed = f"Rows {row_ranges(numbers)} are" if len(numbers) > 1 else f"Row {numbers[0]} is"
-    assert said.startswith(f"{listed} not confirmed, which would cost about {left.confirm_cost:.3g}")
-    command = said.partition("Continue with: flexibo ")[2]
-    assert "did not pay" not in good(*shlex.split(command))
+    listed = f"Rows {row_ranges(numbers)}" if len(numbers) > 1 else f"Row {numbers[0]}"
+    (said,) = [line for line in shown.splitlines() if line.startswith(listed)]
+    assert mentions(said, f"{left.confirm_cost:.3g}.")
+    (command,) = re.findall(r"flexibo (confirm .*)$", shown, re.MULTILINE)
+    assert "flexibo confirm" not in good(*shlex.split(command))
     assert not {row.design for row in Study.load(URL).promising()} & {row.design for row in left.promising}
 
 
@@ -107,6 +108,13 @@ def test_an_unknown_or_confirmed_row_and_a_small_budget_change_nothing() -> None
     assert mentions(unchanged(1, "--budget", "1h"), "1")
     assert mentions(unchanged(*promising(), "--budget", "1s"), "1")
     assert mentions(unchanged("--budget", "-3"), "-3")
+
+
+@pytest.mark.parametrize("typed", [(999,), ("--budget", "1s"), (1, "--budget", "1h"), ("--readings", "20000")])
+def test_a_refusal_comes_before_anything_is_printed(typed: tuple[object, ...]) -> None:
+    outcome = call(*CONFIRM, *typed)
+    assert isinstance(outcome.exception, FlexiBOError)
+    assert outcome.output == ""
 
 
 def test_a_study_of_a_program_is_only_queued_for() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,9 @@ def test_without_functions_it_is_only_queued() -> None:
     study.confirm(rows=[row.number])
     with pytest.raises(InvalidValueError, match="queued"):
         study.confirm(rows=[row.number])
+    with pytest.raises(InvalidValueError, match="queued"):
+        study.check_confirm(rows=[row.number], runs=False)
+    study.check_confirm(rows=[row.number])
     assert asked(study).design == row.design
     assert study.confirm(LINE, rows=[row.number]) == (), "now it is being measured by whoever asked"
 
@@ -101,8 +105,9 @@ def test_a_study_that_has_spent_its_budget_is_confirmed_with_more() -> None:
 def test_a_mistake_changes_nothing(given: Mapping[str, Any], error: type[Exception]) -> None:
     study = half_measured(budget=50.0)
     before = snapshot(study)
-    with pytest.raises(error):
-        study.confirm(LINE, **given)
+    for refuses in (study.check_confirm, partial(study.confirm, LINE)):
+        with pytest.raises(error):
+            refuses(**given)
     assert snapshot(study) == before
 
 
