@@ -49,6 +49,7 @@ class Steps:
         "_new",
         "_objective",
         "_whole",
+        "_wrong",
         "checkpoint",
         "design",
         "start",
@@ -68,6 +69,7 @@ class Steps:
         self.start: int = known[-1][0] if known else 0
         self._new: list[tuple[int, float]] = known
         self._last = 0
+        self._wrong: WrongValueError | None = None  # the first report that was refused
         if self.start < evaluation.start:
             logger.warning(
                 "The checkpoint of step %d is not in %s; the evaluation begins at step %d.",
@@ -92,16 +94,23 @@ class Steps:
         """Report the value at a step, in ascending order, for as many steps as you like; it is kept at once.
 
         A checkpoint that belongs to the step should be saved before. What an earlier attempt reported is ignored, so a
-        function may begin before `start` if its checkpoint is older.
+        function may begin before `start` if its checkpoint is older. After a wrong report the attempt has failed, also
+        if the function catches the error: each further report raises it again.
         """
+        self._raise_wrong()
         try:
             found, number = checked_report(self._objective, self._whole, (step, value), after=self._last)
         except (InvalidValueError, InvalidTypeError) as error:
-            raise WrongValueError(str(error)) from error
+            self._wrong = WrongValueError(str(error))
+            raise self._wrong from error
         self._last = found
         if found > self.start:
             self._keep(found, number)
             self._new.append((found, number))
+
+    def _raise_wrong(self) -> None:
+        if self._wrong is not None:
+            raise self._wrong
 
     def _keep(self, step: int, value: float) -> None:
         """Write a report to the disk, unless another attempt has the folder: this one then ends, except at its stop."""
@@ -132,6 +141,7 @@ class Steps:
 
     def checked_answer(self, answer: Any) -> Any:
         """What the function returned, with the value at `stop` that it reported if it returned none; it is kept too."""
+        self._raise_wrong()
         value, *cost = answer if isinstance(answer, tuple) and len(answer) == 2 else (answer,)
         reported = self.known_value()
         if value is None and reported is None:

@@ -16,7 +16,7 @@ import pytest
 from tests.unit.executors.questions import question
 
 from flexibo import Objective, Steps
-from flexibo.errors import InvalidValueError
+from flexibo.errors import DesignError, InvalidValueError
 from flexibo.executors import Outcome, measured
 from flexibo.executors.checkpoints import REPORTS, Checkpoints
 from flexibo.executors.measure import TookTooLongError
@@ -199,6 +199,38 @@ def test_what_is_wrong_is_a_value_failure_with_a_sentence_and_loses_nothing(
     assert re.search(facts, found.reason)
     if reports[0][0] == 3:
         assert found.reports[:2] == ((1, 0.75), (3, 0.5))
+
+
+@pytest.mark.parametrize("wrong", [(4, math.nan), (4, "low"), (2, 0.5), (12, 0.5)])
+def test_a_wrong_report_fails_the_attempt_even_if_the_function_catches_its_error(
+    checkpoints: Checkpoints, wrong: tuple[int, Any]
+) -> None:
+    refused: list[int] = []
+
+    def train(steps: Steps) -> float:
+        for step, value in ((3, 0.75), wrong, (7, 0.5), (9, 0.25)):
+            try:
+                steps.report(step, value)
+            except Exception:
+                refused.append(step)
+        return 0.25
+
+    found = outcome(checkpoints, train)
+    assert (found.values, found.kind, found.reports) == (None, FailureKind.VALUE, ((3, 0.75),))
+    assert refused == [wrong[0], 7, 9]
+    assert str(wrong[0]) in found.reason
+    assert bool(found.mistake) == (wrong[1] == "low")
+
+
+def test_what_the_function_itself_says_of_a_wrong_report_is_the_reason(checkpoints: Checkpoints) -> None:
+    def train(steps: Steps) -> None:
+        try:
+            steps.report(1, math.nan)
+        except Exception:
+            raise DesignError("it diverges") from None
+
+    found = outcome(checkpoints, train)
+    assert (found.reason, found.impossible) == ("it diverges", True)
 
 
 def test_a_function_of_a_design_is_told_what_it_receives(checkpoints: Checkpoints) -> None:
