@@ -334,8 +334,7 @@ class Objective:
             raise InvalidTypeError(f"Objective {self.name!r} got the value {value!r}; it must be a number, not text.")
         if not _is_number(number):
             raise InvalidValueError(
-                f"Objective {self.name!r} got the value {number}; it must be finite and at most {LARGEST:g} in size. "
-                "A measurement that failed has no value: its function raises an error, or fail() says so."
+                f"Objective {self.name!r} got the value {number}; it must be finite and at most {LARGEST:g} in size."
             )
         return number
 

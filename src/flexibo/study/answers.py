@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -62,7 +63,7 @@ def told_event(
             raise InvalidValueError(
                 f"The answer has no value of {name!r}; tell a mapping with {', '.join(evaluation.yields)}."
             )
-    values = {name: objectives[name].checked_value(given[name]) for name in given}
+    values = {name: _told_value(objectives[name], given[name]) for name in given}
     if len(values) > 1 and evaluation.objective in objectives and history.is_partial(evaluation):
         raise InvalidValueError(
             f"The evaluation of {evaluation.objective!r} stops at step {evaluation.stop}, before the last one; tell "
@@ -71,6 +72,16 @@ def told_event(
     known = _checked_reports(objectives, evaluation, reports, values)
     noise = error_bars(given)
     return Told(evaluation.number, values, checked_cost(cost), worker, timed, evaluation.token, known, begun, noise)
+
+
+def _told_value(objective: Objective, value: object) -> float:
+    """A value that is possible; where there is none, the error names what tells a failure."""
+    try:
+        return objective.checked_value(value)
+    except InvalidValueError as error:
+        if math.isfinite(value):  # type: ignore[arg-type]  # it is a number, or the error would be another one
+            raise
+        raise InvalidValueError(f"{error} If the measurement failed, call fail() instead.") from None
 
 
 def _checked_reports(

@@ -63,7 +63,7 @@ def test_a_value_that_is_no_number_is_refused(value: object) -> None:
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_a_value_that_is_not_finite_is_refused(value: float) -> None:
-    with pytest.raises(InvalidValueError, match=rf"'error'.* {value};.*fail\(\)"):
+    with pytest.raises(InvalidValueError, match=rf"'error'.* {value};"):
         Objective("error").checked_value(value)
 
 

@@ -68,6 +68,19 @@ def test_a_bad_answer_is_refused_and_the_evaluation_stays_pending(make_study: Ma
     assert study.pending == ()
 
 
+def test_who_tells_no_value_is_pointed_to_fail_and_a_failed_attempt_is_not(make_study: Make) -> None:
+    study = make_study()
+    evaluation = study.ask()
+    assert evaluation is not None
+    with pytest.raises(InvalidValueError, match=rf"{evaluation.objective}.* nan;.*fail\(\)"):
+        study.tell(evaluation, math.nan)
+    study.release(evaluation)
+    study.run({name: lambda design: math.nan for name in study.history.names}, raise_first=False)
+    reasons = [event.reason for event in study.events if isinstance(event, Failed)]
+    assert reasons
+    assert not any("fail(" in reason for reason in reasons)
+
+
 def test_a_late_answer_to_a_released_evaluation_counts_once() -> None:
     study = line()
     evaluation = study.ask()
