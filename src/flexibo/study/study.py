@@ -461,7 +461,7 @@ class Study:
         self._log.answer(evaluation, failed, self._notify)
 
     def curve(self, design: Mapping[str, Any], objective: str) -> tuple[tuple[int, float], ...]:
-        """The known values of an objective with steps, each with its step, ascending; empty if there are none."""
+        """The known values of an objective with steps, each with its step, ascending; empty without steps or values."""
         if objective not in self.history.names:
             raise unknown_name("objective", objective, self.history.names)
         return self.history.curve(self.space.design(design), objective)
