@@ -64,9 +64,15 @@ class Knowledge:
                 failed[design] = result.failed
         for design, _ in known:  # a trial that failed may have been repeated
             failed.pop(design, None)
-        running = [trial for trial in trials if trial.state == TrialState.RUNNING]
-        pending = [found.design(proposed(trial, distributions) | trial.params) for trial in running]
-        return cls(known, failed, list(dict.fromkeys(filter(None, pending))), ignored)
+        pending = designs_of([trial for trial in trials if trial.state == TrialState.RUNNING], found)
+        return cls(known, failed, pending, ignored)
+
+
+def designs_of(trials: Sequence[FrozenTrial], found: SearchSpace) -> list[Design]:
+    """The designs of trials, by their parameters and what was proposed for the others; each once."""
+    distributions = {name: parameter.distribution for name, parameter in found.parameters.items()}
+    designs = [found.design(proposed(trial, distributions) | trial.params) for trial in trials]
+    return list(dict.fromkeys(filter(None, designs)))
 
 
 def informed_study(

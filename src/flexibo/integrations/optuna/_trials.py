@@ -75,7 +75,8 @@ def proposed(trial: FrozenTrial, distributions: Mapping[str, Any]) -> dict[str, 
     while isinstance(part := trial.system_attrs.get(f"{PROPOSED}:{len(parts)}"), str):
         parts.append(part)
     try:
-        stored = dict(json.loads("".join(parts))) if parts else {}
+        # A longer proposal may have been stored before it: what follows the first object is left of that.
+        stored = dict(json.JSONDecoder().raw_decode("".join(parts))[0]) if parts else {}
         return {name: distributions[name].to_external_repr(x) for name, x in stored.items() if name in distributions}
     except (ValueError, IndexError, TypeError):  # the choices are others now
         return {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,16 +13,18 @@ from optuna.samplers import BaseSampler, RandomSampler
 from optuna.study import Study as OptunaStudy
 from optuna.trial import FrozenTrial, TrialState
 
-from flexibo import list_methods
+from flexibo import Design, list_methods
 from flexibo._internal.checks import checked_flag, whole_number
 from flexibo.errors import InvalidTypeError, InvalidValueError, unknown_name
-from flexibo.integrations.optuna._informed_study import Choices, informed_study, seed_of
+from flexibo.integrations.optuna._informed_study import Choices, designs_of, informed_study, seed_of
 from flexibo.integrations.optuna._search_space import SearchSpace, searched
 from flexibo.integrations.optuna._trials import CONSTRAINTS, is_ahead, remember_proposal
 
 STARTUP_TRIALS = 10
 MOST_AHEAD = 8
 """Other jobs may be about to get a proposal: as many designs are left to trials that began before, but not more."""
+MOST_ROUNDS = 5
+"""How often parameters are proposed for a trial if another job gets the same at the same moment."""
 
 
 class FlexiBOSampler(BaseSampler):  # type: ignore[misc]  # the types of Optuna are not followed
@@ -96,23 +98,24 @@ class FlexiBOSampler(BaseSampler):  # type: ignore[misc]  # the types of Optuna 
         self, study: OptunaStudy, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
         """The parameters to try next; empty for the first trial."""
-        trials = study.get_trials(deepcopy=False)
-        complete = [other for other in trials if other.state == TrialState.COMPLETE]
-        if not search_space or not complete:
-            return {}
-        found = SearchSpace.of(search_space, complete)
-        if not found.parameters:
-            return {}
-        others = [other for other in trials if other.number != trial.number]
-        ahead = sum(is_ahead(other, trial) for other in others)
-        wanted = 1 + min(ahead, MOST_AHEAD)
-        questions = informed_study(others, study.directions, found, self._choices, number=trial.number).ask(wanted)
-        design = questions[-1].design if len(questions) == wanted else self._drawn(found, trial.number)
-        params = found.params(design)
-        remember_proposal(
-            lambda key, value: study._storage.set_trial_system_attr(trial._trial_id, key, value),
-            {name: search_space[name].to_internal_repr(value) for name, value in params.items()},
-        )
+        params: dict[str, Any] = {}
+        for _ in range(MOST_ROUNDS):
+            others = _others(study, trial)
+            complete = [other for other in others if other.state == TrialState.COMPLETE]
+            found = SearchSpace.of(search_space, complete) if search_space and complete else None
+            if found is None or not found.parameters:
+                return {}
+            ended = {other.number for other in others if other.state.is_finished()}
+            known = _designs_besides(ended, others, found)
+            params = self._proposal(study, trial, others, found)
+            remember_proposal(
+                lambda key, value: study._storage.set_trial_system_attr(trial._trial_id, key, value),
+                {name: search_space[name].to_internal_repr(value) for name, value in params.items()},
+            )
+            # Jobs that choose at the same moment do not see what the other gets. Each looks once its own is stored:
+            # at least one of two that got the same sees it.
+            if found.design(params) not in _designs_besides(ended, _others(study, trial), found) - known:
+                break
         return params
 
     def sample_independent(
@@ -139,9 +142,27 @@ class FlexiBOSampler(BaseSampler):  # type: ignore[misc]  # the types of Optuna 
         if self._independent_sampler is not None:
             self._independent_sampler.after_trial(study, trial, state, values)
 
+    def _proposal(
+        self, study: OptunaStudy, trial: FrozenTrial, others: Sequence[FrozenTrial], found: SearchSpace
+    ) -> dict[str, Any]:
+        """What the method asks for, besides what is left to trials that are about to get a proposal."""
+        ahead = sum(is_ahead(other, trial) for other in others)
+        wanted = 1 + min(ahead, MOST_AHEAD)
+        questions = informed_study(others, study.directions, found, self._choices, number=trial.number).ask(wanted)
+        return found.params(questions[-1].design if len(questions) == wanted else self._drawn(found, trial.number))
+
     def _drawn(self, found: SearchSpace, number: int) -> Mapping[str, Any]:
         """A random design, where the method has nothing to ask."""
         return found.space.sample(1, np.random.default_rng((self._choices.seed, number)))[0]
+
+
+def _others(study: OptunaStudy, trial: FrozenTrial) -> list[FrozenTrial]:
+    return [other for other in study.get_trials(deepcopy=False) if other.number != trial.number]
+
+
+def _designs_besides(ended: Collection[int], trials: Sequence[FrozenTrial], found: SearchSpace) -> set[Design]:
+    """The designs of trials besides those with these numbers."""
+    return set(designs_of([trial for trial in trials if trial.number not in ended], found))
 
 
 def _check_method(method: object) -> None:

@@ -14,6 +14,8 @@ from optuna.trial import TrialState
 from flexibo import FlexiBOError
 from flexibo.errors import InvalidTypeError
 from flexibo.integrations.optuna import FlexiBOSampler
+from flexibo.integrations.optuna._informed_study import designs_of
+from flexibo.integrations.optuna._search_space import SearchSpace
 
 
 def sampler(**more: Any) -> FlexiBOSampler:
@@ -80,6 +82,27 @@ def test_trials_that_began_at_the_same_time_are_proposed_different_parameters() 
     first, second = study.ask(), study.ask()
     later = second.suggest_float("x", 0, 1)  # the first has no proposal yet
     assert later != first.suggest_float("x", 0, 1)
+
+
+def test_two_jobs_that_choose_at_the_same_moment_get_different_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
+    def objective(trial: optuna.Trial) -> tuple[float, float]:
+        x = trial.suggest_int("x", 0, 9)
+        return x, -x
+
+    study = optuna.create_study(directions=["minimize", "minimize"], sampler=sampler())
+    study.optimize(objective, n_trials=2)
+    waiting = [study.ask() for _ in range(3)]
+
+    def first_free(self: FlexiBOSampler, study: Any, trial: Any, others: Any, found: SearchSpace) -> dict[str, int]:
+        """What nobody had when the others were read; meanwhile another job chooses."""
+        taken = designs_of(others, found)
+        if waiting:
+            objective(waiting.pop())
+        return next({"x": x} for x in range(10) if found.design({"x": x}) not in taken)
+
+    monkeypatch.setattr(FlexiBOSampler, "_proposal", first_free)
+    objective(waiting.pop())
+    assert len({trial.params["x"] for trial in study.trials}) == 5
 
 
 def test_conditional_parameters_are_proposed() -> None:

@@ -78,6 +78,10 @@ def test_a_proposal_is_kept_in_parts_that_every_storage_holds() -> None:
     trial = create_trial(state=TrialState.RUNNING, system_attrs=stored)
     found = proposed(trial, {"kind": kinds} | dict.fromkeys(names, unit))
     assert found == {"kind": "b"} | dict.fromkeys(names, 0.25)
+    remember_proposal(stored.__setitem__, {"kind": 0.0})
+    assert len(stored) > 1
+    shorter = create_trial(state=TrialState.RUNNING, system_attrs=stored)
+    assert proposed(shorter, {"kind": kinds} | dict.fromkeys(names, unit)) == {"kind": "a"}
 
 
 @pytest.mark.parametrize("text", ["{", json.dumps({"kind": 7.0}), json.dumps({"kind": "x"}), "[1]"])
