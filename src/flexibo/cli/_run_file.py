@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import shlex
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, replace
 from functools import partial
@@ -133,6 +134,19 @@ def note_change(study: Study, file: StudyFile) -> str:
     return f"{text} Its options and objectives are the same; the study has a note of it."
 
 
+def note_folder(file: StudyFile, url: str) -> str:
+    """Whose commands are run and where, if a study lies in another folder than its file; empty if it does not."""
+    database = file.other_database(url)
+    if database is None or not file.measures or file.system is not None:
+        return ""
+    folder, copy = file.path.parent, database.with_name(file.path.name)
+    if database.parent.resolve() == folder.resolve():
+        return ""
+    own = f"; to run those of its copy, give --file {shlex.quote(str(short_path(copy)))}" if copy.is_file() else ""
+    where = f"The database is in {database.parent}, the commands and functions are those of {file.path}"
+    return printable_line(f"{where} and run in {folder}{own}.")
+
+
 def run_file(
     path: Path,
     file: StudyFile,
@@ -192,6 +206,10 @@ def resume_file(
     study, file, url = joined
     quiet = json or detail is Detail.QUIET
     executor = chosen_executor(execution, file.executor)
+    if confirming is not None:
+        study.check_confirm(**asdict(confirming), runs=bool(_measured_here(study, file, execution)))
+    if named is None and (elsewhere := note_folder(file, url)):
+        typer.echo(elsewhere, err=True)
     file = ready_here(file, execution, executor, quiet=quiet)
     file.check_same_meters(study.history.origin)
     set_budget(study, given, quiet=quiet)
@@ -225,6 +243,11 @@ def ready_here(file: StudyFile, execution: ExecutionOptions, executor: ExecutorC
     return file
 
 
+def _measured_here(study: Study, file: StudyFile, execution: ExecutionOptions) -> list[str]:
+    """The objectives that a command or a function measures here."""
+    return [name for name in leading_objectives(study.history, execution.only) if name in file.measures]
+
+
 def _measure_and_report(
     study: Study,
     file: StudyFile,
@@ -234,13 +257,11 @@ def _measure_and_report(
     confirming: Confirming | None = None,
 ) -> None:
     """Measure what the file has functions and commands for, and report; a file may leave everything to people."""
-    objectives = [name for name in leading_objectives(study.history, execution.only) if name in file.measures]
-    if confirming is not None:
-        study.check_confirm(**asdict(confirming), runs=bool(objectives))
     if (change := note_change(study, file)) and not about.is_quiet:
         typer.echo(printable(change))
     if not about.is_quiet:
         _introduce(study, file)
+    objectives = _measured_here(study, file, execution)
     idle = execution.idle_seconds
     if file.by_hand and len(objectives) == len(file.measures) and idle is None:
         idle = MANUAL_IDLE_SECONDS

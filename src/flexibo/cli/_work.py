@@ -18,7 +18,7 @@ from flexibo.cli._logs import failures_logged_once, logger, logs_json_lines, wai
 from flexibo.cli._measure import leading_objectives
 from flexibo.cli._options import StudyOptions, SystemOptions
 from flexibo.cli._progress_lines import step_text
-from flexibo.cli._run_file import join_study, note_change
+from flexibo.cli._run_file import join_study, note_change, note_folder
 from flexibo.cli._signals import StopRequest, stop_requests
 from flexibo.cli._storage import is_stored, load_study, storage_url
 from flexibo.cli._system_file import chosen_storage
@@ -60,6 +60,8 @@ def find_study(
         study, found, _ = joined
         if change := note_change(study, found):
             say(change)
+        if file is None and (elsewhere := note_folder(found, url)):
+            say(elsewhere)
         return study, found, StudyPlace(url, name)
     return load_study(url, name, lease=lease, checkpoints=given.checkpoints), None, StudyPlace(url, name)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +126,37 @@ class TestResume:
         (folder / "study.yaml").rename(folder / "moved.yaml")
         assert mentions(refusal("resume", "--budget", "50s"), "'toy'", "study.yaml", "not found", "--file")
         printed("resume", "--budget", "30s", "--file", "moved.yaml")
+
+    @pytest.mark.parametrize(
+        "command", [("resume",), ("resume", "--quiet"), ("confirm",), ("worker", "--idle", "0.01s")]
+    )
+    def test_a_copy_in_another_folder_says_whose_commands_run_and_how_to_run_its_own(
+        self, folder: Path, command: tuple[str, ...]
+    ) -> None:
+        (folder / "first").mkdir()
+        for name in ("study.yaml", "board.py"):
+            (folder / name).rename(folder / "first" / name)
+        printed("run", "first/study.yaml", "--seed", "2")
+        shutil.copytree("first", "second")
+        where = ("--storage", f"sqlite:///{folder}/second/toy.db")
+        budget = () if command[0] == "worker" else ("--budget", "70s")
+        if not budget:
+            with Study.load(where[1]) as study:
+                study.budget = 70.0
+        outcome = call(*command, *where, *budget)
+        assert outcome.exit_code == 0
+        file = folder / "first" / "study.yaml"
+        assert mentions(outcome.output, folder / "second", file, folder / "first", "--file second/study.yaml")
+        sys.modules.pop("board")  # another process would not have it
+        again = call("resume", *where, "--budget", "80s", "--file", "second/study.yaml")
+        assert again.exit_code == 0
+        assert not mentions(again.output, file)
+
+    def test_a_study_beside_its_file_says_nothing_of_folders(self, folder: Path) -> None:
+        begin(budget=30)
+        assert not mentions(call("resume", "--budget", "50s").stderr, folder)
+        printed("backup", "toy.db", "copy.db")
+        assert not mentions(call("resume", "--storage", "sqlite:///copy.db", "--budget", "60s").stderr, folder)
 
 
 class TestTrust:
