@@ -3,7 +3,8 @@
 Before anything is known, a design may cost many times what another one costs, and be a poor one besides. Its first stop
 shows both for a fraction of the price. So the start reads the first stop of many designs. Then it completes a few: of
 the cheaper half, those that were best so far. As many are completed as the model needs to learn what early values tell
-(`flexibo.surrogates.co_kriging`). What a look cost is not paid again.
+(`flexibo.surrogates.co_kriging`). If that can be paid, the second one is the worst: the best alone would not show
+whether early values tell good designs from poor ones. What a look cost is not paid again.
 
 It costs what the complete evaluations would cost that the start makes without looks.
 """
@@ -22,6 +23,7 @@ from flexibo.space import Design
 from flexibo.surrogates.co_kriging import FEWEST as MODELLED
 
 MOST = 12  # designs whose first stop is read at most
+WORST = 1  # the place of the worst among the designs that are completed
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,8 @@ class LookingStart:
         """Which designs are read next, given what each still costs (m,), what the start pays, and what is left.
 
         These are all those of which nothing was read so far. Once there are none, or the budget could not complete
-        them, they are the best of the cheaper half of those that were read at the first stop.
+        them, they are the best of the cheaper half of those that were read at the first stop, with the worst in the
+        second place if the model can learn from them.
         """
         p, begun = self.purchase, [d for d in among if history.is_pending(self.purchase, d)]
         price = dict(zip(among, prices.tolist(), strict=True))
@@ -83,6 +86,9 @@ class LookingStart:
         open_still = [design for design in seen if design not in begun]
         half = np.median([price[design] for design in open_still]) if open_still else 0.0
         open_still.sort(key=lambda design: (price[design] > half, _first_loss(history, p, design)))
+        cheaper, place = sum(price[design] <= half for design in open_still), WORST - done
+        if self.completed >= MODELLED and 0 <= place < cheaper:
+            open_still.insert(place, open_still.pop(cheaper - 1))
         chosen = open_still[: max(0, self.completed - done)]
         return [d for i, d in enumerate(chosen) if done + i < self.fewest or pays(np.array([price[d]]))]
 

@@ -313,4 +313,4 @@ def _why_so_far(i: int, stop: int | None) -> str:
     """Why the i-th initial design is read at its first stop, or, if `stop` is None, completed."""
     if stop is not None:
         return f"initial design {i + 1}: its first stop shows what it costs and how it begins"
-    return f"initial design {i + 1}: of those seen so far it began best, or nearly, and is not expensive to complete"
+    return f"initial design {i + 1}: completed to learn what early values tell; of those seen it is not expensive"

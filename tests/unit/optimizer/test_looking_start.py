@@ -71,13 +71,28 @@ class TestAStartWithLooks:
         assert completed[0] == cheap[0]
         assert set(completed) < set(looks)
 
+    @pytest.mark.parametrize(("budget", "turns"), [(300, "best best"), (620, "best worst best best")])
+    def test_the_second_of_four_is_the_worst_of_the_cheaper_half(self, budget: int, turns: str) -> None:
+        def more_where_y_is_high(evaluation: Evaluation) -> float:
+            return self.cost(evaluation) * (1.0 + float(evaluation.design["y"]))
+
+        own = study(Objective("error", steps=27), "joules", budget=budget, method="flexibo")
+        questions = [e for e in self.answered(own, more_where_y_is_high) if e.objective == "error"]
+        seen, completed = ([e.design for e in questions if e.start == 0], [e.design for e in questions if e.stop == 27])
+        expected = []
+        for turn in turns.split():
+            cheaper = sorted(seen, key=lambda design: design["y"])[: (len(seen) + 1) // 2]
+            expected.append((max if turn == "worst" else min)(cheaper, key=lambda design: design["x"]))
+            seen.remove(expected[-1])
+        assert completed == expected
+
     def test_the_questions_say_why(self, own: Study) -> None:
         questions = [e for e in self.answered(own, self.cost) if e.objective == "error"]
         assert (
             questions[0].why
             == "initial design 1: its first stop shows what it costs and how it begins; first to step 3"
         )
-        assert "began best" in questions[-1].why
+        assert "completed to learn" in questions[-1].why
         others = self.answered(
             study(Objective("error", steps=27), "joules", budget=300, method="flexibo"), self.cost, 2
         )
