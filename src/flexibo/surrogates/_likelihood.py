@@ -45,7 +45,9 @@ VARIANCE = Parameter(start=1.0, spread=3.0, bounds=(1e-3, 1e3), prior=(1.0, 1.0)
 # The search starts with much noise: from little, it often ends where length scales explain the noise.
 NOISE = Parameter(start=0.2, spread=10.0, bounds=(1e-6, 1.0), prior=(-4.0, 1.0))
 COMMON_DEVIATION = 1.5  # standard deviation of the logarithm of the common length scale, whose mean is log(g) / 2
-HIERARCHICAL_VARIANCE = (0.0, 1.0)  # mean and standard deviation of the logarithm of the variance
+# Mean and standard deviation of the logarithm of the variance. It is wide: a smooth function on few designs looks
+# nearly linear, and such a function has long length scales and a variance far above that of its losses.
+HIERARCHICAL_VARIANCE = (0.0, 3.0)
 HIERARCHICAL_NOISE = (-5.0, 1.5)  # mean and standard deviation of the logarithm of the noise
 
 

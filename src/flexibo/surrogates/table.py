@@ -52,7 +52,8 @@ class SurrogateChoice:
         return PossibleLosses.of(objective, assume_positive=self.assume_positive)
 
 
-EXACT = 1e-6  # the noise of objectives without noise, relative to the variance of their losses
+EXACT = 1e-6  # the noise of objectives without noise in one process, relative to the variance of their losses
+AVERAGED_EXACT = 1e-10  # the same in the average: its prior allows variances far above 1, of which the noise is a share
 SCATTERS = (0.2, 1.0)  # one for options that matter about equally, one for options of which some hardly matter
 
 
@@ -60,22 +61,22 @@ Noise: TypeAlias = "float | Literal['learned']"
 
 
 def _noise(objective: Objective) -> Noise:
-    return "learned" if objective.noisy else EXACT
+    return "learned" if objective.noisy else AVERAGED_EXACT
 
 
 def _average(noise: Noise, families: Families = ()) -> Averaged:
     """Plain and warped Gaussian processes with each of `SCATTERS`, averaged by their evidence.
 
-    If there are families of options, the last scatter also with their totals.
+    If there are families of options, the last scatter also with their totals, and with these and tied options.
     """
     processes = [GaussianProcess(noise=noise, scatter=scatter, restarts=0) for scatter in SCATTERS]
     if families:
-        processes.append(replace(processes[-1], totals=Totals(families)))
+        processes += [replace(processes[-1], totals=Totals(families, tied=tied)) for tied in (False, True)]
     return Averaged((*processes, *(Warped(process) for process in processes)))
 
 
 SURROGATES: dict[str, SurrogateChoice] = {
-    "gp": SurrogateChoice(_average("learned"), exact=_average(EXACT), has_levels=True, has_totals=True),
+    "gp": SurrogateChoice(_average("learned"), exact=_average(AVERAGED_EXACT), has_levels=True, has_totals=True),
     "gp-warped": SurrogateChoice(Warped(GaussianProcess()), has_levels=True),
     "gp-plain": SurrogateChoice(GaussianProcess(), exact=GaussianProcess(noise=EXACT), has_levels=True),
     # The paper's surrogates know bounds only if the user gives them.

@@ -8,7 +8,7 @@ from flexibo.surrogates import Averaged, GaussianProcess, Warped
 from flexibo.surrogates.table import SURROGATES, find_surrogate
 
 
-@pytest.mark.parametrize(("noisy", "noise"), [(False, 1e-6), (True, "learned")])
+@pytest.mark.parametrize(("noisy", "noise"), [(False, 1e-10), (True, "learned")])
 def test_the_default_models_learn_the_noise_of_noisy_objectives_only(noisy: bool, noise: object) -> None:
     chosen = find_surrogate("gp").of(Objective("joules", noisy=noisy))
     assert isinstance(chosen, Averaged)

@@ -34,6 +34,12 @@ def test_a_total_is_a_group_of_its_own() -> None:
     assert Totals().groups(CELL.groups()).tolist() == CELL.groups().tolist()
 
 
+def test_tied_options_share_the_length_scale_of_each_category() -> None:
+    tied = Totals(CELL.families(), tied=True)
+    assert tied.groups(CELL.groups()).tolist() == [1, 2, 3, 0, 1, 2, 3, 4, 5, 6]
+    assert Totals(tied=True).groups(CELL.groups()).tolist() == CELL.groups().tolist()
+
+
 def test_a_process_with_totals_is_one_of_the_appended_columns() -> None:
     rng = np.random.default_rng(0)
     designs = CELL.enumerate()
@@ -77,6 +83,6 @@ def test_only_the_default_models_have_totals_and_keep_those_without() -> None:
     default = find_surrogate("gp").of(objective, families)
     assert isinstance(default, Averaged)
     members = [member.model if isinstance(member, Warped) else member for member in default.models]
-    totals = [member.totals.families for member in members if isinstance(member, GaussianProcess)]
-    assert totals == [(), (), families, (), (), families]
+    totals = [member.totals for member in members if isinstance(member, GaussianProcess)]
+    assert totals == 2 * [Totals(), Totals(), Totals(families), Totals(families, tied=True)]
     assert find_surrogate("gp").of(objective, ()) == find_surrogate("gp").of(objective)
