@@ -234,7 +234,8 @@ def _worth_something(belief: Belief, rows: IntArray) -> tuple[Belief, FloatArray
         wider = belief if width == 1.0 else replace(belief, sigma=width * belief.sigma)
         gains, effects = np.zeros(len(belief.mu)), np.zeros(belief.mu.shape)
         gains[rows], effects[rows] = _completions(wider, rows)
-        if (belief.success * gains).max(initial=0.0) >= least:
+        most = float((belief.success * gains).max(initial=0.0))
+        if most > 0.0 and most >= least:
             return wider, gains, effects
     return None
 

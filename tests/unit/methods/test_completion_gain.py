@@ -244,6 +244,17 @@ def test_deviations_are_doubled_until_something_is_worth_its_price(deviations: f
     assert improvement_of_the_front(narrower, np.array([2]))[0] <= 1e-4 * 3.0 or width == 1.0
 
 
+def test_deviations_are_doubled_also_while_nothing_that_was_measured_beats_the_reference_point():
+    # There is no front yet. The last design beats the reference point of 4 by two and a half deviations only; its cheap
+    # quantity is hardly known better by reading it.
+    mu, sigma = [[1, 9], [2, 8], [2, 5]], [[0, 0], [0, 0], [0.01, 0.4]]
+    belief = believe(mu, sigma, [*KNOWN, [False, False]], costs=[1, 10])
+    assert improvement_of_the_front(belief, np.array([2])) == pytest.approx([0.0])
+    found = rates(belief)
+    assert np.argwhere(found == found.max()).tolist() == [[2, 1]]
+    assert found.max() > 0.0
+
+
 def test_a_design_that_seems_feasible_is_completed_before_all_others():
     # Nothing is known to keep the limit of 0. Design 1 seems to, and one quantity of it is missing; design 2 lacks two.
     belief = believe(
