@@ -27,7 +27,8 @@ from flexibo.methods.table import COST_SUFFIX, METHODS, find_method
 from flexibo.objectives import Objective, purchases
 from flexibo.pareto import non_dominated
 from flexibo.results.confidence import reported_designs
-from flexibo.space import Design, Designs
+from flexibo.space import Design, Designs, Integer, Real, Space
+from flexibo.space.options import Option
 from flexibo.study import Study
 from flexibo.surrogates.table import find_surrogate
 
@@ -165,9 +166,10 @@ def study_of(
     Without initial designs it has the start of its own. The objectives may be described in another way than the problem
     does, as those with steps.
     """
+    space = _as_written(problem.space)
     pairs = zip(problem.objectives, problem.reference, strict=True)
     return Study(
-        problem.space if pool is None else problem.space.limited_to(pool),
+        space if pool is None else space.limited_to(pool),
         problem.objectives if objectives is None else objectives,
         method=method,
         surrogate=surrogate,
@@ -178,6 +180,23 @@ def study_of(
         budget=budget,
         reference={objective.name: objective.value(float(loss)) for objective, loss in pairs},
     )
+
+
+def _as_written(space: Space) -> Space:
+    """The space as a user writes it: ranges alone, unless they are logarithmic.
+
+    That a problem draws an option evenly defines what is compared; how to search it is up to each contestant.
+    """
+    written = {name: _range(option) for name, option in space.options.items()}
+    if written == space.options:
+        return space
+    return Space(written, valid=space.valid, conditions=space.conditions)
+
+
+def _range(option: Option) -> Option:
+    if not isinstance(option, Integer | Real) or option.log:
+        return option
+    return Integer(option.low, option.high) if isinstance(option, Integer) else Real(option.low, option.high)
 
 
 class OwnContestant:
@@ -224,8 +243,9 @@ class OwnContestant:
         if not self._has_models():
             return None
         models = self.study.predictor.models(self.study.history)
+        own = self.study.space.from_codes(designs.codes)
         with single_thread():
-            return predictions(self.study.history, designs, models, pin_pending=False).mu
+            return predictions(self.study.history, own, models, pin_pending=False).mu
 
     def _has_models(self) -> bool:
         """Whether every objective has a value, which is not so at the beginning of a start that is paid."""

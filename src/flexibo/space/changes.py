@@ -134,7 +134,7 @@ def _merged(name: str, old: Option, new: Option) -> Option:
     if new.log and low <= 0:
         raise InvalidValueError(
             f"Option {name!r} cannot have a log scale from now on, because designs down to {low:g} may have been "
-            "measured."
+            "measured; give log=False."
         )
     return named(name, lambda: type(new)(new.low, new.high, log=new.log, known=(low, high)))  # type: ignore[arg-type]
 

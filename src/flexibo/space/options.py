@@ -20,6 +20,8 @@ Level: TypeAlias = str | int | float | bool  # a value that an option can have
 Value: TypeAlias = Any
 """A value in a design: a `Level`, or None if the option is inactive (`Any`, so that rules can compute with it)."""
 
+WIDE_RANGE = 1_000  # a range above 0 whose ends are this many times apart is logarithmic, unless the user says no
+ROUNDING = 1e-9  # 0.1 is 1,000 times 0.0001
 LARGEST_INTEGER = 10**12  # beyond this, neighbouring whole numbers are too close in [0, 1] for an exact decoding
 
 Number = TypeVar("Number", int, float)
@@ -100,7 +102,8 @@ class Integer:
     Attributes:
         low: The smallest legal number.
         high: The largest legal number.
-        log: Whether the option is encoded, drawn and perturbed on a logarithmic scale.
+        log: Whether the option is encoded, drawn and perturbed on a logarithmic scale. By default it is if `low` is
+            above 0 and `high` at least 1,000 times as large.
         known: The range of designs that were measured before the study was changed, if that is wider. `Study.change`
             sets it.
 
@@ -111,7 +114,7 @@ class Integer:
     kind: ClassVar[str] = "integer"
     low: int
     high: int
-    log: bool = False
+    log: bool = None  # type: ignore[assignment]  # a bool once the bounds are known
     known: tuple[int, int] | None = field(default=None, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -122,7 +125,7 @@ class Integer:
                 raise InvalidValueError(f"An option has the bound {end!r}; whole numbers reach 10**12 at most.")
         object.__setattr__(self, "low", int(self.low))
         object.__setattr__(self, "high", int(self.high))
-        object.__setattr__(self, "log", checked_flag("log", self.log))
+        object.__setattr__(self, "log", _checked_log(self))
         _check_order(self.low, self.high, self.log)
         object.__setattr__(self, "known", _checked_known(self, self.known))
 
@@ -139,17 +142,19 @@ class Real:
     Attributes:
         low: The smallest legal number.
         high: The largest legal number.
-        log: Whether the option is encoded, drawn and perturbed on a logarithmic scale.
+        log: As for `Integer`.
         known: As for `Integer`.
 
-    >>> Real(1e-5, 1e-1, log=True).size
+    >>> Real(1e-5, 1e-1)
+    Real(low=1e-05, high=0.1, log=True)
+    >>> Real(1e-5, 1e-1, log=False).size
     inf
     """
 
     kind: ClassVar[str] = "real"
     low: float
     high: float
-    log: bool = False
+    log: bool = None  # type: ignore[assignment]  # a bool once the bounds are known
     known: tuple[float, float] | None = field(default=None, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -160,7 +165,7 @@ class Real:
                 raise InvalidValueError(f"An option has the bound {end!r}; bounds must be finite numbers.")
         object.__setattr__(self, "low", float(self.low))
         object.__setattr__(self, "high", float(self.high))
-        object.__setattr__(self, "log", checked_flag("log", self.log))
+        object.__setattr__(self, "log", _checked_log(self))
         _check_order(self.low, self.high, self.log)
         if not math.isfinite(self.high - self.low):
             raise InvalidValueError(
@@ -311,6 +316,13 @@ def _checked_known(option: Integer | Real, known: object) -> tuple[Any, Any] | N
     if not wide.low <= option.low <= option.high <= wide.high:
         raise InvalidValueError(f"An option has the known range {known!r}; its bounds must be within it.")
     return None if (wide.low, wide.high) == (option.low, option.high) else (wide.low, wide.high)
+
+
+def _checked_log(option: Integer | Real) -> bool:
+    """The scale that the user gave; without one, that of the range."""
+    if option.log is not None:
+        return checked_flag("log", option.log)
+    return option.low > 0 and option.high / option.low >= WIDE_RANGE * (1.0 - ROUNDING)
 
 
 def _check_order(low: Number, high: Number, log: bool) -> None:

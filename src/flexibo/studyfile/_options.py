@@ -147,7 +147,7 @@ def _interval(name: str, fields: Fields) -> Option | None:
 
     def make() -> Option:
         # Integer itself refuses what is not a whole number.
-        return Integer(low, high, log=bool(log)) if whole else Real(low, high, log=bool(log))  # type: ignore[arg-type]
+        return Integer(low, high, log=log) if whole else Real(low, high, log=log)  # type: ignore[arg-type]
 
     return tried(fields.place("from"), fields.mistakes, lambda: named(name, make))
 

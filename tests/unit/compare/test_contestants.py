@@ -21,7 +21,7 @@ from flexibo.compare.single_run import run
 from flexibo.errors import InvalidValueError, MissingExtraError, UnknownNameError
 from flexibo.history.measurements import Measurement
 from flexibo.methods.pal import PARETO, PalMemory
-from flexibo.space import Designs
+from flexibo.space import Designs, Real, Space
 from flexibo.surrogates.table import find_surrogate
 
 pytestmark = pytest.mark.usefixtures("fakes")
@@ -234,6 +234,37 @@ def test_own_methods_predict_any_designs_and_know_what_was_measured(problem: Pro
     rows = [i for i, design in enumerate(designs) if design in measured]
     assert len(rows) == 8
     np.testing.assert_allclose(means[rows], problem.losses(designs[rows]))
+
+
+def test_own_methods_choose_the_scale_of_ranges_that_a_problem_draws_evenly() -> None:
+    space = Space({"rate": Real(1e-5, 0.1, log=False), "size": (1, 9), "depth": Real(1.0, 2.0, log=True)})
+    problem = Problem(
+        "even",
+        "a weight decay that is drawn evenly",
+        space,
+        (Objective("f"), Objective("g")),
+        lambda designs: np.column_stack([designs.codes[:, 0], designs.codes[:, 1] - np.log10(designs.codes[:, 0])]),
+        constant_costs([1.0, 1.0]),
+        reference=np.array([1.0, 20.0]),
+        front=np.array([[1e-5, 6.0]]),
+        best=14.0,
+    )
+    study = contestants.study_of(problem, "flexibo", None, seed=0, budget=10.0)
+    scales = {name: option.log for name, option in study.space.options.items()}  # type: ignore[union-attr]
+    assert scales == {"rate": True, "size": False, "depth": True}
+    assert dict(problem.space.options)["rate"] == Real(1e-5, 0.1, log=False)
+
+    initial = problem.initial_designs(4, 0)
+    contestant = contestants.enter(problem, "flexibo", measured(problem, initial), seed=0, budget=10.0)
+    contestant.begin(measured(problem, initial))
+    means = contestant.predict(initial)
+    assert means is not None
+    np.testing.assert_allclose(means, problem.losses(initial))
+
+
+def measured(problem: Problem, designs: Designs) -> list[Measurement]:
+    metered = MeteredProblem(problem, seed=0)
+    return [metered.measure(design, name) for design in designs for name in problem.names]
 
 
 def test_a_method_with_a_fixed_pool_gets_the_candidates_of_the_judge() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import pickle
 import re
@@ -99,6 +100,29 @@ def test_an_option_that_cannot_be_used_is_refused_by_name(
 ) -> None:
     with pytest.raises(error, match=".*".join(map(re.escape, facts))):
         Space({"cores": given})
+
+
+@pytest.mark.parametrize(
+    ("given", "log"),
+    [
+        ((1e-4, 0.1), True),  # 0.1 / 1e-4 is not exactly 1,000
+        ((1e-4, 0.0999), False),
+        ((1, 1000), True),
+        ((1, 999), False),
+        ((0.0, 1000.0), False),
+        ((-5, 5000), False),
+        (Real(1e-300, 1e300, log=False), False),
+        (Real(1e-300, 1e300), True),
+        (Integer(1, 10**12, log=False), False),
+        (Real(1.0, 2.0, log=True), True),
+    ],
+)
+def test_a_range_over_three_decades_is_logarithmic_unless_it_says_otherwise(given: object, log: bool) -> None:
+    option = Space({"rate": given}).options["rate"]
+    assert isinstance(option, Integer | Real)
+    assert option.log is log
+    again = Space.from_dict(json.loads(json.dumps(Space({"rate": given}).to_dict()))).options["rate"]
+    assert again == option
 
 
 @pytest.mark.parametrize("kind", [Integer, Real])

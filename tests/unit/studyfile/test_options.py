@@ -25,6 +25,8 @@ options:
   half: {from: 1, to: 6, whole: false}
   rate: {from: 1e-5, to: 0.1, log: true}
   batch: {from: 1, to: 1024, log: true}
+  decay: {from: 1e-5, to: 0.1}
+  even: {from: 1e-5, to: 0.1, log: false}
   size: {ordered: [small, medium, large]}
   id: {unordered: [3, 1, 2]}
   opt: [sgd, adam]
@@ -45,6 +47,8 @@ options:
         "half": Real(1, 6),
         "rate": Real(1e-5, 0.1, log=True),
         "batch": Integer(1, 1024, log=True),
+        "decay": Real(1e-5, 0.1, log=True),
+        "even": Real(1e-5, 0.1, log=False),
         "size": Ordinal(["small", "medium", "large"]),
         "id": Categorical([3, 1, 2]),
         "opt": Categorical(["sgd", "adam"]),

@@ -58,13 +58,13 @@ SPACE = Space(
         "batch_size": Integer(16, 512, log=True),
         "learning_rate": Real(1e-4, 1e-1, log=True),
         "momentum": Real(0.1, 0.99),
-        "weight_decay": Real(1e-5, 1e-1),
+        "weight_decay": Real(1e-5, 1e-1, log=False),
         "num_layers": Integer(1, 5),
         "max_units": Integer(64, 1024, log=True),
         "max_dropout": Real(0.0, 1.0),
     }
 )
-"""In the order of the surrogate's inputs, after the epoch."""
+"""In the order of the surrogate's inputs, after the epoch. As in YAHPO Gym, the weight decay is drawn evenly."""
 
 Surrogate = Callable[[FloatArray], FloatArray]
 """Epochs and options (m, 8) to the surrogate's output (m, 6)."""
