@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Mapping
 from graphlib import CycleError, TopologicalSorter
@@ -103,6 +104,31 @@ def is_same_space(stored: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
     return _in_order_of_names(stored) == _in_order_of_names(given)
 
 
+def with_stored_scales(space: Space, stored: Mapping[str, Any]) -> Space:
+    """The space, with the stored scale of each range of which the user says none.
+
+    It may be another one than the range would have now: that of before a change, or of an earlier version.
+    """
+    scales = {option["name"]: option.get("log", False) for option in stored["options"]}
+    options = {name: _on_scale(option, scales.get(name)) for name, option in space.options.items()}
+    if options == space.options:
+        return space
+    made = Space(options, valid=space.valid, conditions=space.conditions)
+    return made if space.pool is None else made.limited_to(space.pool)
+
+
+def _on_scale(option: Option, log: bool | None) -> Option:
+    """The option on the scale that it had, if it is a range that had one and the user says none."""
+    if not isinstance(option, Integer | Real) or log is None:
+        return option
+    return dataclasses.replace(option, log=_scale(option, log))
+
+
+def _scale(option: Integer | Real, log: bool) -> bool:
+    """Whether a range is logarithmic that was so, or not, before: what the user says, or else as before."""
+    return option.log if option.is_scale_given else log and option.low > 0
+
+
 def _in_order_of_names(space: Mapping[str, Any]) -> dict[str, Any]:
     options, pool = space["options"], space.get("pool")
     order = sorted(range(len(options)), key=lambda column: str(options[column]["name"]))
@@ -130,13 +156,14 @@ def _merged(name: str, old: Option, new: Option) -> Option:
         return Ordinal([value for value in order if value in new.values], known=order)
     assert isinstance(known, Integer | Real)
     assert isinstance(new, Integer | Real)
+    log = _scale(new, known.log)
     low, high = min(known.low, new.low), max(known.high, new.high)
-    if new.log and low <= 0:
+    if log and low <= 0:
         raise InvalidValueError(
             f"Option {name!r} cannot have a log scale from now on, because designs down to {low:g} may have been "
             "measured; give log=False."
         )
-    return named(name, lambda: type(new)(new.low, new.high, log=new.log, known=(low, high)))  # type: ignore[arg-type]
+    return named(name, lambda: type(new)(new.low, new.high, log=log, known=(low, high)))  # type: ignore[arg-type]
 
 
 def _with(name: str, option: Option, default: object) -> Option:
@@ -148,7 +175,9 @@ def _with(name: str, option: Option, default: object) -> Option:
             if all(map(is_number, option.values)) and not is_number(default):
                 raise InvalidValueError("It must be a number.")
             return _merged(name, type(option)([default]), option)  # type: ignore[list-item]  # an error if it is none
-        return _merged(name, type(option)(default, default, log=option.log), option)  # type: ignore[arg-type]
+        # Of a range without a given scale, the default decides: 0 has no place on a log scale.
+        log = option.log and (option.is_scale_given or (is_number(default) and default > 0))  # type: ignore[operator]
+        return _merged(name, type(option)(default, default, log=log), option)  # type: ignore[arg-type]
     except FlexiBOError:
         raise InvalidValueError(
             f"The default of option {name!r} is {default!r}; it must be a value of the same kind."

@@ -116,6 +116,7 @@ class Integer:
     high: int
     log: bool = None  # type: ignore[assignment]  # a bool once the bounds are known
     known: tuple[int, int] | None = field(default=None, repr=False, kw_only=True)
+    is_scale_given: bool = field(init=False, repr=False, compare=False)  # whether the user said `log`
 
     def __post_init__(self) -> None:
         for end in (self.low, self.high):
@@ -125,6 +126,7 @@ class Integer:
                 raise InvalidValueError(f"An option has the bound {end!r}; whole numbers reach 10**12 at most.")
         object.__setattr__(self, "low", int(self.low))
         object.__setattr__(self, "high", int(self.high))
+        object.__setattr__(self, "is_scale_given", self.log is not None)
         object.__setattr__(self, "log", _checked_log(self))
         _check_order(self.low, self.high, self.log)
         object.__setattr__(self, "known", _checked_known(self, self.known))
@@ -156,6 +158,7 @@ class Real:
     high: float
     log: bool = None  # type: ignore[assignment]  # a bool once the bounds are known
     known: tuple[float, float] | None = field(default=None, repr=False, kw_only=True)
+    is_scale_given: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for end in (self.low, self.high):
@@ -165,6 +168,7 @@ class Real:
                 raise InvalidValueError(f"An option has the bound {end!r}; bounds must be finite numbers.")
         object.__setattr__(self, "low", float(self.low))
         object.__setattr__(self, "high", float(self.high))
+        object.__setattr__(self, "is_scale_given", self.log is not None)
         object.__setattr__(self, "log", _checked_log(self))
         _check_order(self.low, self.high, self.log)
         if not math.isfinite(self.high - self.low):

@@ -18,7 +18,7 @@ from flexibo.methods.table import find_method
 from flexibo.objectives import OWN, Objective
 from flexibo.optimizer.start import FEWEST, MOST, MOST_CHEAP
 from flexibo.space import Design, Space
-from flexibo.space.changes import is_same_space, present_space
+from flexibo.space.changes import is_same_space, present_space, with_stored_scales
 from flexibo.surrogates import Surrogate
 
 Choice = TypeVar("Choice")
@@ -73,7 +73,7 @@ class Settings:
 
 def check_same_space(space: Space, stored: Mapping[str, Any], study: str) -> None:
     """Refuse to open a stored study with another space; what was legal before a change does not matter."""
-    given, before = present_space(space).to_dict(), stored["space"]
+    given, before = present_space(with_stored_scales(space, stored["space"])).to_dict(), stored["space"]
     if "defaults" in before:
         rule = every_design if before.get("has_rule") else None
         before = present_space(Space.from_dict(before, valid=rule)).to_dict()

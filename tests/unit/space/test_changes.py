@@ -153,3 +153,29 @@ def test_another_order_of_values_and_another_condition_are_refused() -> None:
 def test_known_values_include_the_legal_ones(make: Any) -> None:
     with pytest.raises(InvalidValueError, match="known"):
         make()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "log"),
+    [
+        ((0.0, 0.1), (1e-5, 0.1), False),
+        ((1e-2, 0.1), (1e-5, 0.1), False),
+        ((1e-5, 0.1), (1e-3, 0.1), True),
+        ((1e-5, 0.1), (0.0, 0.1), False),
+        ((1e-2, 0.1), Real(1e-5, 0.1, log=True), True),
+        ((1e-5, 0.1), Real(1e-5, 0.1, log=False), False),
+        ((1, 999), (1, 5000), False),
+    ],
+)
+def test_a_range_stays_on_its_scale_unless_another_is_given(before: object, after: object, log: bool) -> None:
+    option = changed_space(Space({"x": before}), Space({"x": after})).options["x"]
+    assert isinstance(option, Integer | Real)
+    assert option.log is log
+
+
+def test_a_new_wide_range_has_an_even_scale_if_earlier_designs_have_zero() -> None:
+    old, new = Space({"x": (0.0, 1.0)}), Space({"x": (0.0, 1.0), "decay": (1e-5, 0.1)})
+    for default, log in ((0.0, False), (0.5, True), (1e-3, True)):
+        option = changed_space(old, new, {"decay": default}).options["decay"]
+        assert isinstance(option, Real)
+        assert option.log is log

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.unit.study.small_studies import LINE, SPACE, line, opened
 
-from flexibo import Objective, Space, Study
+from flexibo import Objective, Real, Space, Study
 from flexibo.errors import InvalidValueError, SettingsDifferError
 from flexibo.storage import MemoryStorage
 from flexibo.surrogates import GaussianProcess
@@ -113,3 +113,14 @@ def test_opening_a_study_with_another_space_names_the_option() -> None:
 def test_a_wrong_setting_is_named_with_its_value(make_study: Make, settings: dict[str, Any], facts: str) -> None:
     with pytest.raises(InvalidValueError, match=facts):
         make_study(**settings)
+
+
+def test_a_wide_range_keeps_the_scale_that_the_study_began_with(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/study.db"
+    Study({"rate": Real(1e-5, 0.1, log=False), "n": (1, 9)}, ["a", "b"], storage=url, seed=0)  # as versions before 0.2
+    again = Study({"n": (1, 9), "rate": (1e-5, 0.1)}, ["a", "b"], storage=url)
+    assert again.space.options["rate"] == Real(1e-5, 0.1, log=False)
+    with pytest.raises(SettingsDifferError, match="rate"):
+        Study({"rate": Real(1e-5, 0.1, log=True), "n": (1, 9)}, ["a", "b"], storage=url)
+    with pytest.raises(SettingsDifferError, match="rate"):
+        Study({"rate": (1e-4, 0.1), "n": (1, 9)}, ["a", "b"], storage=url)
