@@ -26,7 +26,7 @@ help:  ## show the targets
 
 $(STAMPS)/run: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(INSTALL) -e '.[plot]'
+	$(INSTALL) -e '.[plot,dashboard]'
 	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/test: $(STAMPS)/run

@@ -58,7 +58,7 @@ def test_the_start_asks_what_it_has_always_asked(method: str) -> None:
 
 
 def test_the_default_method_asks_what_it_has_always_asked_in_a_space_too_large_to_enumerate() -> None:
-    space = Space({"width": Integer(1, 1000, log=False), "kind": ["a", "b", "c"]})
+    space = Space({"width": Integer(1, 1000), "kind": ["a", "b", "c"]})
     check("flexibo, large space", questions("flexibo", space=space, n_initial=4, candidates=40))
 
 

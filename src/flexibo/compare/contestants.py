@@ -27,7 +27,7 @@ from flexibo.methods.table import COST_SUFFIX, METHODS, find_method
 from flexibo.objectives import Objective, purchases
 from flexibo.pareto import non_dominated
 from flexibo.results.confidence import reported_designs
-from flexibo.space import Design, Designs, Integer, Real, Space
+from flexibo.space import Design, Designs, Real, Space
 from flexibo.space.options import Option
 from flexibo.study import Study
 from flexibo.surrogates.table import find_surrogate
@@ -194,9 +194,7 @@ def _as_written(space: Space) -> Space:
 
 
 def _range(option: Option) -> Option:
-    if not isinstance(option, Integer | Real) or option.log:
-        return option
-    return Integer(option.low, option.high) if isinstance(option, Integer) else Real(option.low, option.high)
+    return Real(option.low, option.high) if isinstance(option, Real) and not option.log else option
 
 
 class OwnContestant:

@@ -161,7 +161,7 @@ def _merged(name: str, old: Option, new: Option) -> Option:
     if log and low <= 0:
         raise InvalidValueError(
             f"Option {name!r} cannot have a log scale from now on, because designs down to {low:g} may have been "
-            "measured; give log=False."
+            "measured; leave log out."
         )
     return named(name, lambda: type(new)(new.low, new.high, log=log, known=(low, high)))  # type: ignore[arg-type]
 

@@ -20,8 +20,8 @@ Level: TypeAlias = str | int | float | bool  # a value that an option can have
 Value: TypeAlias = Any
 """A value in a design: a `Level`, or None if the option is inactive (`Any`, so that rules can compute with it)."""
 
-WIDE_RANGE = 1_000  # a range above 0 whose ends are this many times apart is logarithmic, unless the user says no
-ROUNDING = 1e-9  # 0.1 is 1,000 times 0.0001
+WIDE_RANGE = 1_000  # a `Real` above 0 whose ends are this many times apart is logarithmic, unless the user says no
+ROUNDING = 1e-6  # 0.1 is 1,000 times 0.0001, also as single precision has them
 LARGEST_INTEGER = 10**12  # beyond this, neighbouring whole numbers are too close in [0, 1] for an exact decoding
 
 Number = TypeVar("Number", int, float)
@@ -102,8 +102,7 @@ class Integer:
     Attributes:
         low: The smallest legal number.
         high: The largest legal number.
-        log: Whether the option is encoded, drawn and perturbed on a logarithmic scale. By default it is if `low` is
-            above 0 and `high` at least 1,000 times as large.
+        log: Whether the option is encoded, drawn and perturbed on a logarithmic scale.
         known: The range of designs that were measured before the study was changed, if that is wider. `Study.change`
             sets it.
 
@@ -114,7 +113,7 @@ class Integer:
     kind: ClassVar[str] = "integer"
     low: int
     high: int
-    log: bool = None  # type: ignore[assignment]  # a bool once the bounds are known
+    log: bool = None  # type: ignore[assignment]  # a bool once it is made
     known: tuple[int, int] | None = field(default=None, repr=False, kw_only=True)
     is_scale_given: bool = field(init=False, repr=False, compare=False)  # whether the user said `log`
 
@@ -127,7 +126,7 @@ class Integer:
         object.__setattr__(self, "low", int(self.low))
         object.__setattr__(self, "high", int(self.high))
         object.__setattr__(self, "is_scale_given", self.log is not None)
-        object.__setattr__(self, "log", _checked_log(self))
+        object.__setattr__(self, "log", self.is_scale_given and checked_flag("log", self.log))
         _check_order(self.low, self.high, self.log)
         object.__setattr__(self, "known", _checked_known(self, self.known))
 
@@ -144,7 +143,7 @@ class Real:
     Attributes:
         low: The smallest legal number.
         high: The largest legal number.
-        log: As for `Integer`.
+        log: As for `Integer`; by default it is on one if `low` is above 0 and `high` at least 1,000 times as large.
         known: As for `Integer`.
 
     >>> Real(1e-5, 1e-1)
@@ -156,7 +155,7 @@ class Real:
     kind: ClassVar[str] = "real"
     low: float
     high: float
-    log: bool = None  # type: ignore[assignment]  # a bool once the bounds are known
+    log: bool = None  # type: ignore[assignment]  # a bool once it is made
     known: tuple[float, float] | None = field(default=None, repr=False, kw_only=True)
     is_scale_given: bool = field(init=False, repr=False, compare=False)
 
@@ -169,7 +168,8 @@ class Real:
         object.__setattr__(self, "low", float(self.low))
         object.__setattr__(self, "high", float(self.high))
         object.__setattr__(self, "is_scale_given", self.log is not None)
-        object.__setattr__(self, "log", _checked_log(self))
+        log = checked_flag("log", self.log) if self.is_scale_given else _is_wide(self.low, self.high)
+        object.__setattr__(self, "log", log)
         _check_order(self.low, self.high, self.log)
         if not math.isfinite(self.high - self.low):
             raise InvalidValueError(
@@ -322,11 +322,8 @@ def _checked_known(option: Integer | Real, known: object) -> tuple[Any, Any] | N
     return None if (wide.low, wide.high) == (option.low, option.high) else (wide.low, wide.high)
 
 
-def _checked_log(option: Integer | Real) -> bool:
-    """The scale that the user gave; without one, that of the range."""
-    if option.log is not None:
-        return checked_flag("log", option.log)
-    return option.low > 0 and option.high / option.low >= WIDE_RANGE * (1.0 - ROUNDING)
+def _is_wide(low: float, high: float) -> bool:
+    return low > 0 and high / low >= WIDE_RANGE * (1.0 - ROUNDING)
 
 
 def _check_order(low: Number, high: Number, log: bool) -> None:

@@ -164,7 +164,7 @@ def test_known_values_include_the_legal_ones(make: Any) -> None:
         ((1e-5, 0.1), (0.0, 0.1), False),
         ((1e-2, 0.1), Real(1e-5, 0.1, log=True), True),
         ((1e-5, 0.1), Real(1e-5, 0.1, log=False), False),
-        ((1, 999), (1, 5000), False),
+        (Integer(1, 1000, log=True), (1, 500), True),
     ],
 )
 def test_a_range_stays_on_its_scale_unless_another_is_given(before: object, after: object, log: bool) -> None:

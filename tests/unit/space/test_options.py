@@ -107,17 +107,21 @@ def test_an_option_that_cannot_be_used_is_refused_by_name(
     [
         ((1e-4, 0.1), True),  # 0.1 / 1e-4 is not exactly 1,000
         ((1e-4, 0.0999), False),
-        ((1, 1000), True),
-        ((1, 999), False),
+        ((1.0, 1000), True),
+        ((np.float32(1e-3), np.float32(1.0)), True),
+        ((1, 1000), False),  # whole numbers
         ((0.0, 1000.0), False),
         ((-5, 5000), False),
         (Real(1e-300, 1e300, log=False), False),
         (Real(1e-300, 1e300), True),
-        (Integer(1, 10**12, log=False), False),
+        (Integer(1, 10**12), False),
+        (Integer(1, 10, log=True), True),
         (Real(1.0, 2.0, log=True), True),
     ],
 )
-def test_a_range_over_three_decades_is_logarithmic_unless_it_says_otherwise(given: object, log: bool) -> None:
+def test_a_range_of_real_numbers_over_three_decades_is_logarithmic_unless_it_says_otherwise(
+    given: object, log: bool
+) -> None:
     option = Space({"rate": given}).options["rate"]
     assert isinstance(option, Integer | Real)
     assert option.log is log

@@ -123,4 +123,4 @@ def _option(name: str, given: object) -> object:
             "(0.1, 10.0), or Real(0.1, 10.0, log=True)."
         )
     low, high = given.support()  # type: ignore[attr-defined]  # it is a distribution
-    return Integer(int(low), int(high), log=False) if kind == "randint" else Real(low, high, log=kind in LOGARITHMIC)
+    return Integer(int(low), int(high)) if kind == "randint" else Real(low, high, log=kind in LOGARITHMIC)
