@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from flexibo._internal.durations import parse_seconds
 from flexibo._internal.shell import syntax_error
 from flexibo._internal.stops import MOST_STOPS, checked_steps
-from flexibo.space.options import Option, option_to_dict
+from flexibo.space.options import Categorical, Integer, Option, Ordinal, option_to_dict
 from flexibo.studyfile._objectives import MANUAL, MEASURED_BY
 from flexibo.studyfile._options import option_of_node
 from flexibo.studyfile._yaml_nodes import AMBIGUOUS, NUMBER, YamlMapping, nodes_of
@@ -18,7 +18,7 @@ from flexibo.studyfile.mistakes import Mistakes, Position, nearest
 from flexibo.studyfile.template import STEP_WORDS, parsed
 
 FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
-RANGE = re.compile(r"\s*(?P<low>\S+?)\s*\.\.\s*(?P<high>\S+?)(?P<log>\s+log)?\s*")
+RANGE = re.compile(r"\s*(?P<low>\S+?)\s*\.\.\s*(?P<high>\S+?)(?:\s+(?P<scale>log|linear))?\s*")
 _LOW, _HIGH = f"(?P<low>{NUMBER.pattern})", f"(?P<high>{NUMBER.pattern})"
 _BETWEEN = r"(?:to|until|till|and|through|-|:|\.\.\.|\u2013|\u2014|\u2026)"  # dashes and the sign of omission
 WORDED_RANGES = tuple(
@@ -52,11 +52,12 @@ class ObjectiveAnswer:
 def option_text(answer: str) -> str:
     """The YAML of an option's values as people type them.
 
-    >>> option_text("1..9"), option_text("0.001..1 log"), option_text("16, 32"), option_text("3x3, no")
-    ('{from: 1, to: 9}', '{from: 0.001, to: 1, log: true}', '[16, 32]', '[3x3, "no"]')
+    >>> option_text("1..9"), option_text("0.1..1 log"), option_text("16, 32"), option_text("3x3, no")
+    ('{from: 1, to: 9}', '{from: 0.1, to: 1, log: true}', '[16, 32]', '[3x3, "no"]')
     """
     if match := RANGE.fullmatch(answer):
-        return f"{{from: {match['low']}, to: {match['high']}{', log: true' if match['log'] else ''}}}"
+        log = {"log": ", log: true", "linear": ", log: false"}.get(match["scale"], "")
+        return f"{{from: {match['low']}, to: {match['high']}{log}}}"
     return f"[{', '.join(scalar(part.strip()) for part in answer.split(',') if part.strip())}]"
 
 
@@ -83,22 +84,25 @@ def option_problem(name: str, answer: str) -> str:
 def option_meaning(name: str, answer: str) -> str:
     """What the values of an option are understood as.
 
-    >>> option_meaning("rate", "0.001..1 log"), option_meaning("size", "16, 32"), option_meaning("kind", "a, b")
-    ('any number from 0.001 to 1, on a log scale', '2 numbers in order: 16, 32', '2 values without an order: a, b')
+    >>> option_meaning("rate", "0.1..1 log"), option_meaning("size", "16, 32"), option_meaning("kind", "a, b")
+    ('any number from 0.1 to 1, on a log scale', '2 numbers in order: 16, 32', '2 values without an order: a, b')
+    >>> option_meaning("rate", "0.001..1")
+    'any number from 0.001 to 1, on a log scale because it is wide (0.001..1 linear for an even one)'
     """
     option, _ = _option(name, answer)
     if option is None:
         return ""
-    found = option_to_dict(option)
-    if "values" in found:
-        values = found["values"]
-        are_numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+    if isinstance(option, Categorical | Ordinal):
+        are_numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in option.values)
         kind = (
-            "values without an order" if found["kind"] == "categorical" else "numbers in order" if are_numbers else ""
+            "values without an order" if isinstance(option, Categorical) else "numbers in order" if are_numbers else ""
         )
-        return f"{len(values)} {kind or 'values in order'}: {', '.join(map(str, values))}"
-    what = "every whole number" if found["kind"] == "integer" else "any number"
-    return f"{what} from {found['low']:g} to {found['high']:g}{', on a log scale' if found['log'] else ''}"
+        return f"{len(option.values)} {kind or 'values in order'}: {', '.join(map(str, option.values))}"
+    what = "every whole number" if isinstance(option, Integer) else "any number"
+    scale = ", on a log scale" if option.log else ""
+    if option.log and not option.is_scale_given:
+        scale += f" because it is wide ({answer.strip()} linear for an even one)"
+    return f"{what} from {option.low:g} to {option.high:g}{scale}"
 
 
 def intended_range(answer: str) -> str:

@@ -65,6 +65,8 @@ def test_a_number_stays_a_number(word: str, number: float) -> None:
         ("0.5..9", Real(0.5, 9)),
         ("-1..1", Integer(-1, 1)),
         ("0.001..1 log", Real(0.001, 1, log=True)),
+        ("0.001..1", Real(0.001, 1, log=True)),
+        ("0.001..1 linear", Real(0.001, 1, log=False)),
         ("16, 32,", Ordinal([16, 32])),
         ("1x1, no, true", Categorical(["1x1", "no", "true"])),
         ("a: b, c", Categorical(["a: b", "c"])),
