@@ -19,6 +19,7 @@ from flexibo.objectives import OWN, Objective
 from flexibo.optimizer.start import FEWEST, MOST, MOST_CHEAP
 from flexibo.space import Design, Space
 from flexibo.space.changes import is_same_space, present_space, with_stored_scales
+from flexibo.study.changes import option_text
 from flexibo.surrogates import Surrogate
 
 Choice = TypeVar("Choice")
@@ -75,8 +76,7 @@ def check_same_space(space: Space, stored: Mapping[str, Any], study: str) -> Non
     """Refuse to open a stored study with another space; what was legal before a change does not matter."""
     given, before = present_space(with_stored_scales(space, stored["space"])).to_dict(), stored["space"]
     if "defaults" in before:
-        rule = every_design if before.get("has_rule") else None
-        before = present_space(Space.from_dict(before, valid=rule)).to_dict()
+        before = present_space(_stored_space(before)).to_dict()
     if not is_same_space(before, given):
         raise _other("space", before, given, study)
 
@@ -92,6 +92,11 @@ def check_choice(what: str, given: object, stored: Mapping[str, Any], study: str
     """Refuse to open a stored study with another surrogate or another cost, where one is given."""
     if given is not None and choice_name(given) != stored[what]:
         raise _other(what, stored[what], choice_name(given), study)
+
+
+def _stored_space(data: Mapping[str, Any]) -> Space:
+    """A space as it is stored, without its rule."""
+    return Space.from_dict(data, valid=every_design if data.get("has_rule") else None)
 
 
 def every_design(design: Mapping[str, Any]) -> bool:
@@ -122,8 +127,10 @@ def _difference(key: str, stored: Any, given: Any) -> str:
         changed = [f"{k} of {o['name']!r}" for o, n in pairs for k in dict.fromkeys([*o, *n]) if o.get(k) != n.get(k)]
         return f"other properties of its objectives ({', '.join(changed[:3])})"
     if key == "space":
-        old, new = ({option["name"]: option for option in part["options"]} for part in (stored, given))
+        old, new = (_stored_space(part).options for part in (stored, given))
         differing = [name for name in dict.fromkeys([*old, *new]) if old.get(name) != new.get(name)]
+        if len(differing) == 1 and (name := differing[0]) in old and name in new:
+            return f"another space (see {name}: stored {option_text(old[name])}; given {option_text(new[name])})"
         return f"another space (see {', '.join(differing[:3]) or 'its rule, conditions or table'})"
     if key in ("cost", "surrogate"):
         before = f"{key} {stored!r}" if stored else f"the method's own {key}"

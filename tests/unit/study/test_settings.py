@@ -95,7 +95,7 @@ def test_a_study_with_a_surrogate_object_can_be_opened_again() -> None:
 def test_opening_a_study_with_another_space_names_the_option() -> None:
     storage = MemoryStorage()
     line(storage=storage)
-    with pytest.raises(InvalidValueError, match=r"another space \(see x\)"):
+    with pytest.raises(InvalidValueError, match=r"another space \(see x: stored 0 to 1; given 0 to 2\)"):
         Study({"x": (0.0, 2.0)}, ["a", "b"], seed=0, n_initial=3, candidates=60, storage=storage)
 
 
@@ -120,7 +120,7 @@ def test_a_wide_range_keeps_the_scale_that_the_study_began_with(tmp_path: Path) 
     Study({"rate": Real(1e-5, 0.1, log=False), "n": (1, 9)}, ["a", "b"], storage=url, seed=0)  # as versions before 0.2
     again = Study({"n": (1, 9), "rate": (1e-5, 0.1)}, ["a", "b"], storage=url)
     assert again.space.options["rate"] == Real(1e-5, 0.1, log=False)
-    with pytest.raises(SettingsDifferError, match="rate"):
+    with pytest.raises(SettingsDifferError, match=r"rate: stored 1e-05 to 0\.1; given 1e-05 to 0\.1 \(log\)"):
         Study({"rate": Real(1e-5, 0.1, log=True), "n": (1, 9)}, ["a", "b"], storage=url)
     with pytest.raises(SettingsDifferError, match="rate"):
         Study({"rate": (1e-4, 0.1), "n": (1, 9)}, ["a", "b"], storage=url)
