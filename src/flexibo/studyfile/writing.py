@@ -87,7 +87,7 @@ def option_meaning(name: str, answer: str) -> str:
     >>> option_meaning("rate", "0.1..1 log"), option_meaning("size", "16, 32"), option_meaning("kind", "a, b")
     ('any number from 0.1 to 1, on a log scale', '2 numbers in order: 16, 32', '2 values without an order: a, b')
     >>> option_meaning("rate", "0.001..1")
-    'any number from 0.001 to 1, on a log scale because it is wide (0.001..1 linear for an even one)'
+    'any number from 0.001 to 1, on a log scale because it is wide (for a linear one type 0.001..1 linear)'
     """
     option, _ = _option(name, answer)
     if option is None:
@@ -101,7 +101,7 @@ def option_meaning(name: str, answer: str) -> str:
     what = "every whole number" if isinstance(option, Integer) else "any number"
     scale = ", on a log scale" if option.log else ""
     if option.log and not option.is_scale_given:
-        scale += f" because it is wide ({answer.strip()} linear for an even one)"
+        scale += f" because it is wide (for a linear one type {answer.strip()} linear)"
     return f"{what} from {option.low:g} to {option.high:g}{scale}"
 
 

@@ -173,7 +173,7 @@ def test_a_range_stays_on_its_scale_unless_another_is_given(before: object, afte
     assert option.log is log
 
 
-def test_a_new_wide_range_has_an_even_scale_if_earlier_designs_have_zero() -> None:
+def test_a_new_wide_range_has_a_linear_scale_if_earlier_designs_have_zero() -> None:
     old, new = Space({"x": (0.0, 1.0)}), Space({"x": (0.0, 1.0), "decay": (1e-5, 0.1)})
     for default, log in ((0.0, False), (0.5, True), (1e-3, True)):
         option = changed_space(old, new, {"decay": default}).options["decay"]
